@@ -1,0 +1,241 @@
+//! `journal.jsonl`: the facts of a session, appended by many processes at once.
+//!
+//! No lock. A process appends its facts in one write and folds the file up to and including them: what it decides is
+//! a function of that prefix, so load and order of arrival cannot change an answer, only who gives it. Lines that do
+//! not parse are skipped, nothing is compacted; a `carry` line now and then keeps the fold bounded.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use rules::fact::{Fact, VERSION, What};
+use rules::streak::{Applied, State};
+
+use crate::clock::Now;
+use crate::dir::Dir;
+use crate::{layout, platform};
+
+/// The longest line of a fact, in bytes, its newline included.
+pub const MAX_LINE: usize = 1_024;
+/// How much of the file is read when no state was carried on, in bytes.
+const WINDOW: u64 = 64 * 1024;
+/// A state is carried on after this many facts.
+const CARRY_AFTER: usize = 32;
+/// It leaves out the newest lines, which a second wiring may still repeat.
+const CARRY_LAG: usize = 16;
+
+/// The journal of a session, folded as far as it was read.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    state: State,
+    /// Offset up to which `state` holds everything.
+    upto: u64,
+    /// State and offset that a new `carry` would hold.
+    to_carry: Option<(State, u64)>,
+}
+
+impl Journal {
+    /// Opens the journal and folds what stands in it. None: there is none.
+    pub fn open(dir: &Dir) -> io::Result<Option<Self>> {
+        match dir.open_file(layout::JOURNAL) {
+            Ok(_) => Self::open_or_make(dir).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens the journal, made if missing, and folds what stands in it.
+    pub fn open_or_make(dir: &Dir) -> io::Result<Self> {
+        let file = dir.open_append(layout::JOURNAL)?;
+        let size = file.metadata()?.len();
+        let mut journal = Self { file, state: State::default(), upto: 0, to_carry: None };
+        journal.fold_from_carry(size)?;
+        Ok(journal)
+    }
+
+    /// What the lines read so far amount to.
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Appends facts in one write and folds the file up to and including them. Returns for each whether it was new.
+    ///
+    /// Errors: the facts did not get in (whole); nothing was decided.
+    pub fn append(&mut self, facts: &[Fact<'_>]) -> io::Result<Vec<Applied>> {
+        let mut lines = Vec::with_capacity(facts.len() * 256);
+        for fact in facts {
+            write_line(&mut lines, fact)?;
+        }
+        // A torn last line that appears between the look and the write would swallow ours: then once more.
+        for _ in 0..2 {
+            let lead = if self.ends_in_newline()? { "" } else { "\n" };
+            let end = self.write_once(lead, &lines)?;
+            let start = end - lines.len() as u64;
+            let clean = self.fold_to(start)?;
+            if clean || !lead.is_empty() {
+                self.upto = end;
+                return Ok(facts.iter().map(|fact| self.state.apply(fact)).collect());
+            }
+        }
+        Err(io::Error::other("the journal's last line is torn again and again"))
+    }
+
+    /// Folds what others wrote since; returns whether there was anything.
+    pub fn catch_up(&mut self) -> io::Result<bool> {
+        let size = self.file.metadata()?.len();
+        let grew = size > self.upto;
+        if grew {
+            self.fold_to(size)?;
+        }
+        Ok(grew)
+    }
+
+    /// Whether others wrote since.
+    #[must_use]
+    pub fn has_grown(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.len() != self.upto)
+    }
+
+    /// Writes the state down when many facts have come since it was last done. To be called after the answer.
+    pub fn carry_on(&mut self, now: Now) -> io::Result<()> {
+        let Some((state, upto)) = self.to_carry.take() else { return Ok(()) };
+        let mut fact = Fact::new(What::Carry, "", "");
+        fact.t = now.0;
+        fact.up = upto;
+        fact.s = Some(state);
+        let mut line = serde_json::to_vec(&fact)?;
+        line.push(b'\n');
+        let lead = if self.ends_in_newline()? { "" } else { "\n" };
+        self.write_once(lead, &line)?;
+        Ok(())
+    }
+
+    fn ends_in_newline(&self) -> io::Result<bool> {
+        let size = self.file.metadata()?.len();
+        let mut last = [b'\n'];
+        if size > 0 {
+            platform::read_at(&self.file, &mut last, size - 1)?;
+        }
+        Ok(last == [b'\n'])
+    }
+
+    /// One system call; returns the offset behind the last byte written.
+    fn write_once(&mut self, lead: &str, lines: &[u8]) -> io::Result<u64> {
+        let whole;
+        let bytes = if lead.is_empty() {
+            lines
+        } else {
+            whole = [lead.as_bytes(), lines].concat();
+            &whole
+        };
+        if self.file.write(bytes)? < bytes.len() {
+            // Cut by a full disk: the next writer begins a new line behind it.
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        platform::end_of_append(&self.file)
+    }
+
+    /// Folds everything before `size`, from the last state carried on within reach.
+    fn fold_from_carry(&mut self, size: u64) -> io::Result<()> {
+        let mut from = size.saturating_sub(WINDOW);
+        let mut bytes = read_range(&self.file, from, size)?;
+        if let Some(carry) = last_carry(&bytes) {
+            let upto = carry.up;
+            if let Some(state) = carry.s {
+                self.state = state;
+                if upto < from {
+                    bytes = read_range(&self.file, upto, size)?;
+                } else {
+                    bytes.drain(..usize::try_from(upto - from).unwrap_or(usize::MAX).min(bytes.len()));
+                }
+                from = upto;
+            }
+        } else if from > 0 {
+            // The window begins inside a line.
+            let first = memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
+            bytes.drain(..first);
+            from += first as u64;
+        }
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let mark = (lines >= CARRY_AFTER + CARRY_LAG).then(|| lines - CARRY_LAG);
+        let mut offset = from;
+        for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            if Some(number) == mark {
+                self.to_carry = Some((self.state.clone(), offset));
+            }
+            self.apply(line);
+            offset += line.len() as u64;
+        }
+        self.upto = size;
+        Ok(())
+    }
+
+    /// Folds what stands between here and `to`; returns whether that ends with a whole line.
+    fn fold_to(&mut self, to: u64) -> io::Result<bool> {
+        if to <= self.upto {
+            return Ok(true);
+        }
+        let bytes = read_range(&self.file, self.upto, to)?;
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.apply(line);
+        }
+        self.upto = to;
+        Ok(bytes.last() == Some(&b'\n'))
+    }
+
+    fn apply(&mut self, line: &[u8]) {
+        if let Ok(fact) = serde_json::from_slice::<Fact<'_>>(line)
+            && fact.v <= VERSION
+        {
+            self.state.apply(&fact);
+        }
+    }
+}
+
+/// Reads a range; a file that was cut meanwhile gives less.
+fn read_range(file: &File, from: u64, to: u64) -> io::Result<Vec<u8>> {
+    let length = usize::try_from(to.saturating_sub(from)).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    let mut bytes = vec![0; length];
+    let mut read = 0;
+    while read < length {
+        match platform::read_at(file, &mut bytes[read..], from + read as u64)? {
+            0 => break,
+            count => read += count,
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+/// The last line that carries a state.
+fn last_carry(bytes: &[u8]) -> Option<Fact<'_>> {
+    const MARK: &[u8] = br#""k":"carry""#;
+    bytes
+        .rsplit(|byte| *byte == b'\n')
+        .filter(|line| line.get(..80.min(line.len())).is_some_and(|head| head.windows(MARK.len()).any(|w| w == MARK)))
+        .find_map(|line| serde_json::from_slice::<Fact<'_>>(line).ok().filter(|fact| fact.v <= VERSION && fact.s.is_some()))
+}
+
+fn memchr(byte: u8, bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|found| *found == byte)
+}
+
+/// Appends one line of at most [`MAX_LINE`] bytes; evidence gives way first.
+fn write_line(lines: &mut Vec<u8>, fact: &Fact<'_>) -> io::Result<()> {
+    let start = lines.len();
+    serde_json::to_writer(&mut *lines, fact)?;
+    lines.push(b'\n');
+    if lines.len() - start > MAX_LINE {
+        lines.truncate(start);
+        let mut short = fact.clone();
+        short.txt = "".into();
+        serde_json::to_writer(&mut *lines, &short)?;
+        lines.push(b'\n');
+        if lines.len() - start > MAX_LINE {
+            lines.truncate(start);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a fact longer than a line"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! `.state.lock`: who writes views, and who may mend a file of another program.
+//!
+//! Made once, never renamed and never removed, so that everybody locks the same file. Released by the system when the
+//! holder ends in whatever way.
+
+use std::fs::File;
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::dir::Dir;
+use crate::layout;
+
+/// How long the lock is waited for where another program's file is mended.
+const PATIENCE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The lock of a session's folder, held.
+#[derive(Debug)]
+pub struct StateLock(#[expect(dead_code, reason = "held for its lock")] File);
+
+impl StateLock {
+    /// Takes the lock if it is free. None: somebody holds it, who will see our facts too.
+    pub fn try_take(dir: &Dir) -> io::Result<Option<Self>> {
+        let file = dir.open_append(layout::STATE_LOCK)?;
+        // By full path: std has inherent methods of the same names.
+        match fs2::FileExt::try_lock_exclusive(&file) {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(error) if error.kind() == fs2::lock_contended_error().kind() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the lock, waiting a little. None: then nothing is changed.
+    pub fn take(dir: &Dir) -> io::Result<Option<Self>> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match Self::try_take(dir)? {
+                Some(lock) => return Ok(Some(lock)),
+                None if Instant::now() >= until => return Ok(None),
+                None => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+}
+
+/// Whether somebody holds a lock on this open file (a claim that is in use).
+#[must_use]
+pub fn is_locked(file: &File) -> bool {
+    match fs2::FileExt::try_lock_exclusive(file) {
+        Ok(()) => {
+            // Released at close in any case.
+            let _ = fs2::FileExt::unlock(file);
+            false
+        }
+        Err(error) => error.kind() == fs2::lock_contended_error().kind(),
+    }
+}
