@@ -132,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_batch_ends_the_head_without_a_tool() {
-        let head = scan(br#"{ "session_id": "a", "hook_event_name": "PostToolBatch", "tool_calls": ["#).unwrap();
+        let head =
+            scan(br#"{ "session_id": "a", "hook_event_name": "PostToolBatch", "tool_calls": ["#).unwrap();
         assert_eq!((head.event, head.tool), ("PostToolBatch", None));
     }
 

@@ -91,7 +91,9 @@ impl Intake {
                 Stop::More => {}
                 Stop::Silent if !self.parses() => {
                     // Looked complete and was not: the rest is still to come.
-                    if wait_readable(self.deadline.saturating_duration_since(Instant::now())) == Ready::TimedOut {
+                    if wait_readable(self.deadline.saturating_duration_since(Instant::now()))
+                        == Ready::TimedOut
+                    {
                         break;
                     }
                 }

@@ -53,7 +53,8 @@ impl Mouth {
             return None;
         }
         let output = Output {
-            hook_specific_output: agent.map(|text| Context { hook_event_name: self.0, additional_context: text }),
+            hook_specific_output: agent
+                .map(|text| Context { hook_event_name: self.0, additional_context: text }),
             system_message: person,
         };
         let mut bytes = serde_json::to_vec(&output).ok()?;
@@ -96,7 +97,8 @@ mod tests {
 
     #[test]
     fn only_events_that_may_speak_have_a_mouth() {
-        for silent in ["Stop", "StopFailure", "SessionEnd", "SubagentStop", "Notification", "posttooluse", ""] {
+        for silent in ["Stop", "StopFailure", "SessionEnd", "SubagentStop", "Notification", "posttooluse", ""]
+        {
             assert!(mouth(silent).is_none(), "{silent}");
         }
         assert!(SPEAKING.iter().all(|name| mouth(name).is_some()));
@@ -108,7 +110,8 @@ mod tests {
             agent: agent.map(Into::into),
             person: person.map(Into::into),
         };
-        let bytes = |reply| mouth("PostToolUse").unwrap().bytes(&reply).map(|b| String::from_utf8(b).unwrap());
+        let bytes =
+            |reply| mouth("PostToolUse").unwrap().bytes(&reply).map(|b| String::from_utf8(b).unwrap());
         assert_eq!(
             bytes(reply(Some("a \"b\"\n"), None)).unwrap(),
             "{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolUse\",\"additionalContext\":\"a \\\"b\\\"\\n\"}}\n"

@@ -24,7 +24,9 @@ pub fn run<H: Hook>() -> ExitCode {
         std::process::exit(0);
     }));
     if std::env::args_os().len() > 1 {
-        H::arguments(&std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect::<Vec<_>>());
+        H::arguments(
+            &std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect::<Vec<_>>(),
+        );
     } else {
         H::answer(Intake::stdin());
     }

@@ -12,6 +12,8 @@
 //! | [`model`] | family of a model id and the next larger one |
 //! | [`circular`] | is the same fix tried again |
 //! | [`failure`] | does an error text tell of a broken build, a failed check, a full context |
+//! | [`fact`] | what a line of the journal says |
+//! | [`streak`] | what the lines amount to, and which advice is due |
 //! | [`liveness`] | is a session alive, from the signs it left |
 //! | [`backoff`] | how long to wait before the next try |
 //! | [`text`] | one safe short line out of any text |
@@ -22,10 +24,12 @@ pub mod api;
 pub mod backoff;
 pub mod bash;
 pub mod circular;
+pub mod fact;
 pub mod failure;
 pub mod fallback;
 pub mod liveness;
 pub mod mcp;
 pub mod model;
 mod scan;
+pub mod streak;
 pub mod text;

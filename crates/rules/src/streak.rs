@@ -257,7 +257,8 @@ impl State {
 
     fn fail(&mut self, fact: &Fact<'_>) {
         let streak = self.touch(&fact.key);
-        let counts = !matches!(&*fact.cls, "auth" | "session_expired" | "rate_limited") || !fact.key.starts_with("mcp:");
+        let counts = !matches!(&*fact.cls, "auth" | "session_expired" | "rate_limited")
+            || !fact.key.starts_with("mcp:");
         streak.open = true;
         if counts {
             streak.n += 1;
@@ -265,7 +266,10 @@ impl State {
         fact.cls.clone_into_string(&mut streak.cls);
         fact.txt.clone_into_string(&mut streak.txt);
         streak.t = fact.t;
-        if !fact.tool.is_empty() && streak.tools.len() < MAX_TOOLS && !streak.tools.iter().any(|t| *t == *fact.tool) {
+        if !fact.tool.is_empty()
+            && streak.tools.len() < MAX_TOOLS
+            && !streak.tools.iter().any(|t| *t == *fact.tool)
+        {
             streak.tools.push(fact.tool.clone().into_owned());
         }
         let Some(kind) = calls_for(streak, fact) else { return };
@@ -374,7 +378,7 @@ fn calls_for(streak: &Streak, fact: &Fact<'_>) -> Option<Kind> {
         "tool" | "bash" => (streak.n >= DEGRADATION_AT).then_some(Kind::Degradation),
         "file" => (streak.n >= EDITS_AT).then_some(Kind::Edits),
         "api" => match streak.key.as_str() {
-            "api:overload" => (streak.n % TURNS_AT == 0).then_some(Kind::Model),
+            "api:overload" => streak.n.is_multiple_of(TURNS_AT).then_some(Kind::Model),
             "api:network" => (streak.n >= TURNS_AT).then_some(Kind::Network),
             "api:limit" | "api:request_limit" => Some(Kind::Limit),
             _ => Some(Kind::Permanent),

@@ -338,10 +338,10 @@ fn announces(name: &str, before: &str) -> Option<Announces> {
     const IF_RANDOM: [&str; 9] =
         ["token", "bearer", "credential", "credentials", "auth", "key", "signature", "sig", "cookie"];
     let ends = |word: &&str| scan::ends_with(name, word);
-    if ALWAYS.iter().any(|word| ends(&word)) {
+    if ALWAYS.iter().any(|word| ends(word)) {
         return Some(Announces::Always);
     }
-    let kind = IF_RANDOM.iter().find(|word| ends(&word))?;
+    let kind = IF_RANDOM.iter().find(|word| ends(word))?;
     // `monkey=`, `design=` and the like only end in the same letters.
     let stem = &name[..name.len() - kind.len()];
     let joined = stem.is_empty()

@@ -213,8 +213,12 @@ fn last_carry(bytes: &[u8]) -> Option<Fact<'_>> {
     const MARK: &[u8] = br#""k":"carry""#;
     bytes
         .rsplit(|byte| *byte == b'\n')
-        .filter(|line| line.get(..80.min(line.len())).is_some_and(|head| head.windows(MARK.len()).any(|w| w == MARK)))
-        .find_map(|line| serde_json::from_slice::<Fact<'_>>(line).ok().filter(|fact| fact.v <= VERSION && fact.s.is_some()))
+        .filter(|line| {
+            line.get(..80.min(line.len())).is_some_and(|head| head.windows(MARK.len()).any(|w| w == MARK))
+        })
+        .find_map(|line| {
+            serde_json::from_slice::<Fact<'_>>(line).ok().filter(|fact| fact.v <= VERSION && fact.s.is_some())
+        })
 }
 
 fn memchr(byte: u8, bytes: &[u8]) -> Option<usize> {

@@ -2,21 +2,18 @@
 //!
 //! One module a file. Nothing here decides what to say (crate `rules` does); nothing outside opens these files.
 
+pub mod client_sessions;
 mod clock;
 mod config;
 mod dir;
-pub mod claims;
-pub mod client_sessions;
 pub mod env;
 pub mod heartbeat;
 pub mod journal;
 pub mod layout;
 mod lock;
 pub mod log;
-pub mod loops;
 mod names;
 mod platform;
-pub mod plans;
 pub mod process;
 pub mod retention;
 mod root;
@@ -24,7 +21,6 @@ mod session;
 pub mod session_file;
 pub mod status;
 pub mod times;
-pub mod transcript;
 pub mod views;
 
 pub use clock::Now;

@@ -59,7 +59,8 @@ fn rotate(dir: &Dir) {
         return;
     }
     for generation in (1..GENERATIONS).rev() {
-        let _ = dir.rename(&format!("{}.{generation}", layout::LOG), &format!("{}.{}", layout::LOG, generation + 1));
+        let _ = dir
+            .rename(&format!("{}.{generation}", layout::LOG), &format!("{}.{}", layout::LOG, generation + 1));
     }
     let _ = dir.rename(layout::LOG, &format!("{}.1", layout::LOG));
 }

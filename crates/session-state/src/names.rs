@@ -33,7 +33,9 @@ pub fn file_name(outside: &str) -> Cow<'_, str> {
 /// FNV-1a, 64 bits: a stable name, not a secret.
 #[must_use]
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 const fn allowed(byte: u8) -> bool {
@@ -44,9 +46,13 @@ const fn allowed(byte: u8) -> bool {
 fn reserved(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name);
     let numbered = |prefix: &str| {
-        stem.len() == 4 && stem.get(..3).is_some_and(|s| s.eq_ignore_ascii_case(prefix)) && stem.as_bytes()[3].is_ascii_digit()
+        stem.len() == 4
+            && stem.get(..3).is_some_and(|s| s.eq_ignore_ascii_case(prefix))
+            && stem.as_bytes()[3].is_ascii_digit()
     };
-    ["con", "prn", "aux", "nul"].iter().any(|word| stem.eq_ignore_ascii_case(word)) || numbered("com") || numbered("lpt")
+    ["con", "prn", "aux", "nul"].iter().any(|word| stem.eq_ignore_ascii_case(word))
+        || numbered("com")
+        || numbered("lpt")
 }
 
 #[cfg(test)]
@@ -55,7 +61,9 @@ mod tests {
 
     #[test]
     fn plain_names_stay() {
-        for name in ["5f0c2a9e-3b1d-4c57-9d42-7a6e10b8c001", "mcp__pagegrab__scrape", "a.b_c-d", "s-edge-7200"] {
+        for name in
+            ["5f0c2a9e-3b1d-4c57-9d42-7a6e10b8c001", "mcp__pagegrab__scrape", "a.b_c-d", "s-edge-7200"]
+        {
             assert_eq!(file_name(name), name);
         }
         assert_eq!(file_name(&"x".repeat(128)).len(), 128);
@@ -64,8 +72,22 @@ mod tests {
     #[test]
     fn everything_else_is_escaped_and_stays_apart() {
         let odd = [
-            "", ".", "..", "../x", "a/b", "a\\b", "a\0b", "übung", ".hidden", "CON", "nul.txt", "com1", "a:b", "trailing.",
-            "=0", " ",
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/b",
+            "a\\b",
+            "a\0b",
+            "übung",
+            ".hidden",
+            "CON",
+            "nul.txt",
+            "com1",
+            "a:b",
+            "trailing.",
+            "=0",
+            " ",
         ];
         let mut seen = std::collections::BTreeSet::new();
         for name in odd {

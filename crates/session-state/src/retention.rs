@@ -74,14 +74,17 @@ fn is_expired(dir: &Dir, now: Now) -> bool {
 }
 
 fn only_ours(dir: &Dir) -> bool {
-    dir.names(NAMES).iter().all(|name| layout::is_ours(name) && dir.stat(name).is_some_and(|s| s.kind == FileKind::File))
+    dir.names(NAMES)
+        .iter()
+        .all(|name| layout::is_ours(name) && dir.stat(name).is_some_and(|s| s.kind == FileKind::File))
 }
 
 /// Whether the journal holds more than the crash check's own notes.
 fn has_facts(dir: &Dir) -> bool {
     match dir.read(layout::JOURNAL, 256 * 1024) {
         Ok(bytes) => bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).any(|line| {
-            serde_json::from_slice::<rules::fact::Fact<'_>>(line).map_or(true, |fact| fact.k != What::Said || fact.cls != "crash")
+            serde_json::from_slice::<rules::fact::Fact<'_>>(line)
+                .map_or(true, |fact| fact.k != What::Said || fact.cls != "crash")
         }),
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }

@@ -106,7 +106,8 @@ fn walk_up(env: &Env, start: &Path) -> Option<PathBuf> {
 
 /// Our own mark, so that a folder called `sessions` of somebody else is none.
 fn has_state(folder: &Path) -> bool {
-    folder.join(layout::SESSIONS).join(layout::OPEN_SESSIONS).is_dir() || folder.join(layout::WORKING_STATE).is_dir()
+    folder.join(layout::SESSIONS).join(layout::OPEN_SESSIONS).is_dir()
+        || folder.join(layout::WORKING_STATE).is_dir()
 }
 
 fn is_home(env: &Env, path: &Path) -> bool {
@@ -145,7 +146,11 @@ mod tests {
         fs::write(project.join(".git"), "gitdir: elsewhere").unwrap();
         assert_eq!(root(&plain, &inner), Some(project.clone()), "a worktree's .git is a file");
         assert_eq!(root(&env(&home, Some(&inner)), &project), Some(inner.clone()), "the variable wins");
-        assert_eq!(root(&env(&home, Some(&top.path().join("gone"))), &inner), Some(project), "unless it is gone");
+        assert_eq!(
+            root(&env(&home, Some(&top.path().join("gone"))), &inner),
+            Some(project),
+            "unless it is gone"
+        );
     }
 
     #[test]

@@ -114,7 +114,8 @@ pub fn note(dir: &Dir, env: &Env, seen: Seen<'_>, now: Now) -> io::Result<()> {
         return Ok(());
     }
     let old = old.unwrap_or_default();
-    let client = pid.zip(env.client_config_dir()).and_then(|(pid, config)| client_sessions::of_pid(&config, pid));
+    let client =
+        pid.zip(env.client_config_dir()).and_then(|(pid, config)| client_sessions::of_pid(&config, pid));
     let text = |text: Option<&str>| text.map(str::to_owned);
     let file = SessionFile {
         v: VERSION,

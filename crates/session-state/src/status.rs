@@ -49,7 +49,9 @@ impl Status {
 pub fn read(dir: &Dir) -> Option<Status> {
     let bytes = dir.read(layout::STATUS, 64).ok()?;
     let word = std::str::from_utf8(&bytes).ok()?.trim();
-    [Status::Running, Status::Ended, Status::Superseded, Status::Scavenged].into_iter().find(|s| s.word() == word)
+    [Status::Running, Status::Ended, Status::Superseded, Status::Scavenged]
+        .into_iter()
+        .find(|s| s.word() == word)
 }
 
 /// Replaces the word, if it is another one.

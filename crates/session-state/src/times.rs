@@ -45,7 +45,7 @@ pub fn of_json(value: &Value) -> Option<i64> {
 fn epoch(number: f64) -> Option<i64> {
     let seconds = if number.abs() >= MILLISECONDS_FROM { number / 1000.0 } else { number };
     // Beyond the year 9999 it is some other number.
-    (seconds.is_finite() && seconds >= 0.0 && seconds < 253_402_300_800.0).then_some(seconds as i64)
+    (0.0..253_402_300_800.0).contains(&seconds).then_some(seconds as i64)
 }
 
 /// Hours and minutes in this machine's zone, such as `11:40`; with the date when it is another day.
@@ -53,7 +53,9 @@ fn epoch(number: f64) -> Option<i64> {
 pub fn local_clock(epoch_s: i64, now: Now) -> String {
     let local = |seconds: i64| Local.timestamp_opt(seconds, 0).earliest();
     match (local(epoch_s), local(now.seconds())) {
-        (Some(then), Some(today)) if then.date_naive() == today.date_naive() => then.format("%H:%M").to_string(),
+        (Some(then), Some(today)) if then.date_naive() == today.date_naive() => {
+            then.format("%H:%M").to_string()
+        }
         (Some(then), _) => then.format("%Y-%m-%d %H:%M").to_string(),
         (None, _) => "an unknown time".to_owned(),
     }
@@ -62,13 +64,17 @@ pub fn local_clock(epoch_s: i64, now: Now) -> String {
 /// RFC 3339 in UTC with milliseconds.
 #[must_use]
 pub fn rfc3339_utc(now: Now) -> String {
-    Utc.timestamp_millis_opt(now.0).earliest().map_or_else(String::new, |t| t.to_rfc3339_opts(SecondsFormat::Millis, true))
+    Utc.timestamp_millis_opt(now.0)
+        .earliest()
+        .map_or_else(String::new, |t| t.to_rfc3339_opts(SecondsFormat::Millis, true))
 }
 
 /// RFC 3339 in UTC, whole seconds.
 #[must_use]
 pub fn rfc3339_utc_s(epoch_s: i64) -> String {
-    Utc.timestamp_opt(epoch_s, 0).earliest().map_or_else(String::new, |t| t.to_rfc3339_opts(SecondsFormat::Secs, true))
+    Utc.timestamp_opt(epoch_s, 0)
+        .earliest()
+        .map_or_else(String::new, |t| t.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
 #[cfg(test)]

@@ -71,7 +71,9 @@ pub fn import(dir: &Dir, state: &State, key: &str, tool: &str) -> Option<Fact<'s
     let (family, rest) = key.split_once(':')?;
     let count = match family {
         "mcp" => retry_count(dir, tool).or_else(|| retry_count(dir, rest)),
-        "tool" | "bash" => std::str::from_utf8(&dir.read(&fail_count(tool), LIMIT).ok()?).ok()?.trim().parse().ok(),
+        "tool" | "bash" => {
+            std::str::from_utf8(&dir.read(&fail_count(tool), LIMIT).ok()?).ok()?.trim().parse().ok()
+        }
         "api" if key == "api:overload" => failure_tracker(dir).map(|tracker| tracker.consecutive_failures),
         _ => None,
     }?;
@@ -124,7 +126,8 @@ fn write_one(dir: &Dir, streak: &Streak, now: Now) -> io::Result<()> {
     match family {
         "mcp" if streak.open && streak.n > 0 => {
             let last = if streak.t == 0 { now } else { Now(streak.t) };
-            let retry = McpRetry { attempt: streak.n, last_attempt_ts: times::rfc3339_utc_s(last.seconds()).into() };
+            let retry =
+                McpRetry { attempt: streak.n, last_attempt_ts: times::rfc3339_utc_s(last.seconds()).into() };
             let text = serde_json::to_string(&retry)? + "\n";
             streak.tools.iter().try_for_each(|tool| put(dir, &mcp_retry(tool), &text))
         }

@@ -14,12 +14,20 @@ pub(crate) struct DirHandle(PathBuf);
 
 impl DirHandle {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        if fs::metadata(path)?.is_dir() { Ok(Self(path.to_owned())) } else { Err(io::ErrorKind::NotADirectory.into()) }
+        if fs::metadata(path)?.is_dir() {
+            Ok(Self(path.to_owned()))
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
     }
 
     pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
         let path = self.0.join(name);
-        if fs::symlink_metadata(&path)?.is_dir() { Ok(Self(path)) } else { Err(io::ErrorKind::NotADirectory.into()) }
+        if fs::symlink_metadata(&path)?.is_dir() {
+            Ok(Self(path))
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
     }
 
     pub(crate) fn make_folder(&self, name: &str) -> io::Result<()> {
@@ -126,7 +134,9 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
 pub(crate) fn nonce() -> u64 {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let time = std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    (u64::from(std::process::id()) << 40) ^ ((time.as_nanos() as u64) << 8) ^ CALLS.fetch_add(1, Ordering::Relaxed)
+    (u64::from(std::process::id()) << 40)
+        ^ ((time.as_nanos() as u64) << 8)
+        ^ CALLS.fetch_add(1, Ordering::Relaxed)
 }
 
 pub(crate) fn boot_id() -> Option<String> {

@@ -190,20 +190,9 @@ pub(crate) fn process_start(pid: u32) -> Option<(u64, char)> {
 #[cfg(target_os = "linux")]
 pub(crate) fn process_start_epoch_s(pid: u32) -> Option<i64> {
     let (ticks, _) = process_start(pid)?;
-    let text = system_text("/proc/stat").or_else(|| None)?;
-    let booted: i64 = match text.lines().find_map(|line| line.strip_prefix("btime ")) {
-        Some(seconds) => seconds.trim().parse().ok()?,
-        None => boot_time_from_uptime()?,
-    };
-    Some(booted + i64::try_from(ticks / rustix::param::clock_ticks_per_second().max(1)).ok()?)
-}
-
-/// `/proc/stat` is long on machines with many processors; uptime tells the same.
-#[cfg(target_os = "linux")]
-fn boot_time_from_uptime() -> Option<i64> {
-    let uptime = system_text("/proc/uptime")?;
-    let seconds: f64 = uptime.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(crate::Now::read().seconds() - seconds as i64)
+    let up: f64 = system_text("/proc/uptime")?.split_ascii_whitespace().next()?.parse().ok()?;
+    let started = ticks as f64 / rustix::param::clock_ticks_per_second().max(1) as f64;
+    Some(crate::Now::read().seconds() - (up - started) as i64)
 }
 
 #[cfg(not(target_os = "linux"))]
