@@ -19,4 +19,4 @@ pub use event::{BatchCall, Event, EventName, Failure, Kind, Response, Source, Su
 pub use head::Head;
 pub use intake::{Intake, MAX_BYTES};
 pub use reply::{Mouth, Reply};
-pub use run::{Hook, run};
+pub use run::{Program, run};

@@ -59,7 +59,7 @@ pub struct Fact<'a> {
     /// Class of an error; kind of an advice.
     #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
     pub cls: Cow<'a, str>,
-    /// A fingerprint or short note.
+    /// A fingerprint: of an error, of the model message a call belongs to; the note of an advice.
     #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
     pub fp: Cow<'a, str>,
     /// `tool_name`.
@@ -68,9 +68,6 @@ pub struct Fact<'a> {
     /// A count: taken over (`import`), or UTF-16 units said (`said`).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub n: u64,
-    /// How long the call ran, in milliseconds. 0: not known.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub dur: u64,
     /// Byte offset up to which a `carry` holds everything.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub up: u64,
@@ -97,7 +94,6 @@ impl<'a> Fact<'a> {
             fp: Cow::Borrowed(""),
             tool: Cow::Borrowed(""),
             n: 0,
-            dur: 0,
             up: 0,
             txt: Cow::Borrowed(""),
             s: None,

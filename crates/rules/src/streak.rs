@@ -120,9 +120,9 @@ pub struct Streak {
     /// What was said about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     said: Vec<Said>,
-    /// When the failure that last called for advice was recorded, epoch ms.
-    #[serde(default)]
-    called: i64,
+    /// The model message whose failed call last asked for advice ([`Fact::fp`]).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    asked: String,
 }
 
 impl Streak {
@@ -273,7 +273,7 @@ impl State {
             streak.tools.push(fact.tool.clone().into_owned());
         }
         let Some(kind) = calls_for(streak, fact) else { return };
-        streak.called = fact.t;
+        fact.fp.clone_into_string(&mut streak.asked);
         let may = match kind {
             // Each failure up to the last has its own wait to tell; only openings are counted.
             Kind::Backoff => streak.said(kind).is_none_or(|said| said.now || said.times < TIMES_A_SESSION),
@@ -300,7 +300,7 @@ impl State {
         if let Some(streak) = self.streaks.iter_mut().find(|streak| streak.key == key) {
             streak.n = 0;
             streak.open = false;
-            streak.called = 0;
+            streak.asked.clear();
             streak.said.iter_mut().for_each(|said| said.now = false);
         }
     }
@@ -368,8 +368,8 @@ fn calls_for(streak: &Streak, fact: &Fact<'_>) -> Option<Kind> {
             "auth" | "session_expired" => Some(Kind::Login),
             "rate_limited" => Some(Kind::Wait),
             "not_connected" => Some(Kind::Fallback),
-            // Calls that ran at the same time are one try: the first of them to fail speaks for all.
-            _ if fact.dur > 0 && fact.t.saturating_sub_unsigned(fact.dur) < streak.called => None,
+            // Parallel calls of one model message are one try: the first of them to fail speaks for all.
+            _ if !fact.fp.is_empty() && fact.fp == streak.asked => None,
             _ if streak.n >= FALLBACK_AT => Some(Kind::Fallback),
             // Where the person was already pointed to the server, waiting is no advice any more.
             _ if streak.said(Kind::Fallback).is_some_and(|said| said.now) => None,

@@ -153,7 +153,7 @@ impl Journal {
             }
         } else if from > 0 {
             // The window begins inside a line.
-            let first = memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
+            let first = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
             bytes.drain(..first);
             from += first as u64;
         }
@@ -221,9 +221,7 @@ fn last_carry(bytes: &[u8]) -> Option<Fact<'_>> {
         })
 }
 
-fn memchr(byte: u8, bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|found| *found == byte)
-}
+
 
 /// Appends one line of at most [`MAX_LINE`] bytes; evidence gives way first.
 fn write_line(lines: &mut Vec<u8>, fact: &Fact<'_>) -> io::Result<()> {

@@ -24,9 +24,7 @@ pub fn file_name(outside: &str) -> Cow<'_, str> {
     // Writing into a String cannot fail.
     let _ = write!(name, "={:016x}", hash(outside.as_bytes()));
     name.extend(outside.chars().filter(|c| c.is_ascii() && allowed(*c as u8)).take(40));
-    if name.ends_with('.') {
-        name.pop();
-    }
+    name.truncate(name.trim_end_matches('.').len());
     Cow::Owned(name)
 }
 
@@ -36,6 +34,23 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
+}
+
+/// A name that stands for a long or private text, such as a path: 16 hexadecimal digits.
+#[must_use]
+pub fn hash_name(text: &str) -> String {
+    format!("{:016x}", hash(text.as_bytes()))
+}
+
+/// The id of a fact: what the payload gives, shortened if it is long; else a number used once.
+#[must_use]
+pub fn fact_id(given: Option<&str>, now: crate::Now) -> String {
+    const MAX_ID: usize = 96;
+    match given {
+        Some(id) if id.len() <= MAX_ID && id.bytes().all(|byte| byte.is_ascii_graphic()) => id.to_owned(),
+        Some(id) => file_name(id).into_owned(),
+        None => format!("n{:x}-{:x}", now.0, crate::platform::nonce()),
+    }
 }
 
 const fn allowed(byte: u8) -> bool {

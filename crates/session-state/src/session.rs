@@ -46,15 +46,15 @@ impl Session {
         }
         let session = Self { name, dir, sessions };
         if made {
-            session.mark_open(ignored)?;
+            session.mark_open()?;
         }
         Ok(session)
     }
 
     /// Marks the session as one that has not ended well.
-    pub fn mark_open(&self, ignored: bool) -> io::Result<()> {
+    pub fn mark_open(&self) -> io::Result<()> {
         let (open, made) = self.sessions.make_folder(layout::OPEN_SESSIONS)?;
-        if made && !ignored {
+        if made && !self.sessions.has(layout::GITIGNORE) {
             ignore(&open)?;
         }
         match open.create_new(&self.name, b"") {
@@ -78,11 +78,6 @@ impl Session {
         names
     }
 
-    /// Whether git sees this folder's files: then the log belongs here.
-    #[must_use]
-    pub fn ignores_itself_here(&self) -> bool {
-        self.dir.has(layout::GITIGNORE)
-    }
 }
 
 fn ignore(dir: &Dir) -> io::Result<()> {

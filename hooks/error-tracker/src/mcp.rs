@@ -1,0 +1,119 @@
+//! Streaks of MCP servers.
+
+use hook_flow::{Call, Known};
+use hook_io::{Failure, Success, ToolCall};
+use rules::advice::{self, Advice};
+use rules::fact::{Fact, What};
+use rules::mcp::{self, McpClass};
+use rules::streak::{Kind, Streak};
+use session_state::{fallback_table, tool_message, views};
+
+use crate::{evidence, fact};
+
+/// The server of a call: from the payload where it tells, else from the tool's name.
+fn server<'a>(call: &'a ToolCall<'_>) -> Option<&'a str> {
+    call.mcp_server.as_deref().filter(|name| !name.is_empty()).or_else(|| mcp::server_of(&call.tool))
+}
+
+pub(crate) fn failed(call: &Call<'_>, failure: &Failure<'_>) -> Option<Fact<'static>> {
+    let class = match () {
+        () if !failure.call.tool.starts_with("mcp__") => return None,
+        () => mcp::classify(&failure.error),
+    };
+    match class {
+        // Our arguments were wrong: says nothing about the server.
+        McpClass::Caller => None,
+        // It answered, so it is there.
+        McpClass::Result => answered(call, &failure.call),
+        _ => failing(call, &failure.call, class, &failure.error),
+    }
+}
+
+pub(crate) fn succeeded(call: &Call<'_>, known: &Known<'_>, success: &Success<'_>) -> Option<Fact<'static>> {
+    if !success.call.tool.starts_with("mcp__") {
+        return None;
+    }
+    let text = success.response.single_text();
+    if let Some(text) = text.filter(|text| mcp::is_transport_error_result(text)) {
+        return failing(call, &success.call, mcp::classify(&text), &text);
+    }
+    let key = format!("mcp:{}", server(&success.call)?);
+    let open = known.state.streak(&key).is_some_and(|streak| streak.open);
+    let left = known.session.is_some_and(|session| session.dir.has(&views::mcp_retry(&success.call.tool)));
+    (open || left).then(|| answered(call, &success.call))?
+}
+
+/// A tool of a server that is not there: it failed to start, or went for good.
+pub(crate) fn no_such_tool(call: &Call<'_>, of: &ToolCall<'_>, error: &str) -> Vec<Fact<'static>> {
+    if !of.tool.starts_with("mcp__") || !error.contains("No such tool available") {
+        return Vec::new();
+    }
+    let mut facts: Vec<_> = failing(call, of, McpClass::NotConnected, error).into_iter().collect();
+    // No failure event follows for this call, so the tool's own streak is kept here as well.
+    let mut tool = fact(call, What::Fail, format!("tool:{}{}", of.tool, call.agent_suffix()), of.id.as_deref());
+    tool.cls = class_word(McpClass::NotConnected).into();
+    tool.tool = of.tool.clone().into_owned().into();
+    tool.txt = "not connected".into();
+    facts.push(tool);
+    facts
+}
+
+fn answered(call: &Call<'_>, of: &ToolCall<'_>) -> Option<Fact<'static>> {
+    let mut fact = fact(call, What::Ok, format!("mcp:{}", server(of)?), of.id.as_deref());
+    fact.tool = of.tool.clone().into_owned().into();
+    Some(fact)
+}
+
+fn failing(call: &Call<'_>, of: &ToolCall<'_>, class: McpClass, error: &str) -> Option<Fact<'static>> {
+    let mut fact = fact(call, What::Fail, format!("mcp:{}", server(of)?), of.id.as_deref());
+    fact.cls = class_word(class).into();
+    fact.tool = of.tool.clone().into_owned().into();
+    fact.txt = evidence(error).into();
+    // Parallel calls of one message are one try, whenever each of them ends.
+    if let Some(message) = message_of(call, of) {
+        fact.fp = session_state::hash_name(&message).into();
+    }
+    Some(fact)
+}
+
+/// The model message the call belongs to: the client has written it down by the time a call failed.
+fn message_of(call: &Call<'_>, of: &ToolCall<'_>) -> Option<String> {
+    let path = std::path::Path::new(call.event.transcript_path.as_deref()?);
+    tool_message::id(path, of.id.as_deref()?)
+}
+
+/// The class as the journal has it. `not_connected` is told at once, so it has a word of its own.
+const fn class_word(class: McpClass) -> &'static str {
+    match class {
+        McpClass::Connection => "connection",
+        McpClass::NotConnected => "not_connected",
+        McpClass::Timeout => "timeout",
+        McpClass::SessionExpired => "session_expired",
+        McpClass::Auth => "auth",
+        McpClass::RateLimited => "rate_limited",
+        McpClass::Caller => "caller",
+        McpClass::Result => "result",
+    }
+}
+
+pub(crate) fn advice(call: &Call<'_>, kind: Kind, streak: &Streak) -> Option<(Advice, String)> {
+    let server = streak.key.strip_prefix("mcp:")?;
+    let cause = mcp::cause(&streak.txt);
+    let n = u32::try_from(streak.n).unwrap_or(u32::MAX);
+    let advice = match kind {
+        Kind::Backoff => advice::mcp_backoff(server, &cause, n, rules::backoff::wait_s(n)),
+        Kind::Login => advice::mcp_login(server),
+        Kind::Wait => advice::mcp_rate_limited(server),
+        _ => {
+            let tool = streak.tools.last()?;
+            let row = fallback_table::row_for(call.project, tool);
+            let other = row.as_ref().map(|row| (row.replacement.as_str(), row.difference.as_str()));
+            if streak.cls == class_word(McpClass::NotConnected) {
+                advice::mcp_not_connected(server, other)
+            } else {
+                advice::mcp_fallback(server, n, &cause, other)
+            }
+        }
+    };
+    Some((advice, String::new()))
+}
