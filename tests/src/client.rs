@@ -83,8 +83,8 @@ impl Client {
             Some("latest") => latest_version()?,
             Some(version) => version.to_owned(),
         };
-        let cache =
-            env::var_os("RECOVERY_TEST_CACHE").map_or_else(|| repository().join("target/client"), PathBuf::from);
+        let cache = env::var_os("RECOVERY_TEST_CACHE")
+            .map_or_else(|| repository().join("target/client"), PathBuf::from);
         Self::from_cache(&cache, &version)
     }
 
@@ -116,7 +116,8 @@ impl Client {
         install(&fresh, version)?;
         let program = program_in(&fresh);
         if version_of(&program).as_deref() != Some(version) {
-            let answer = version_of(&program).unwrap_or_else(|| format!("{} does not run", program.display()));
+            let answer =
+                version_of(&program).unwrap_or_else(|| format!("{} does not run", program.display()));
             return Err(ClientError::Broken { expected: version.to_owned(), answer });
         }
         fs::rename(&fresh, &home).map_err(at(&home))?;
@@ -125,7 +126,8 @@ impl Client {
 
     fn in_folder(home: &Path, version: &str) -> Option<Self> {
         let program = program_in(home);
-        (version_of(&program).as_deref() == Some(version)).then(|| Self { program, version: version.to_owned() })
+        (version_of(&program).as_deref() == Some(version))
+            .then(|| Self { program, version: version.to_owned() })
     }
 }
 
@@ -153,8 +155,11 @@ fn version_of(program: &Path) -> Option<String> {
 
 fn install(folder: &Path, version: &str) -> Result<(), ClientError> {
     let package = format!("{PACKAGE}@{version}");
-    npm(&["install", "--no-audit", "--no-fund", "--no-save", "--prefix", &folder.to_string_lossy(), &package], &package)
-        .map(drop)
+    npm(
+        &["install", "--no-audit", "--no-fund", "--no-save", "--prefix", &folder.to_string_lossy(), &package],
+        &package,
+    )
+    .map(drop)
 }
 
 fn latest_version() -> Result<String, ClientError> {

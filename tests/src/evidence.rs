@@ -21,20 +21,71 @@ impl DebugLog {
         &self.text
     }
 
-    /// Whether a hook was run at all.
-    pub fn hooks_ran(&self) -> bool {
-        self.text.contains("hook")
+    /// The lines that tell of a hook the client started.
+    pub fn hook_runs(&self) -> Vec<&str> {
+        let ran = |message: &str| {
+            message.starts_with("Hooks: ")
+                && (message.contains("] finished with status ")
+                    || message.contains("] moved to the background"))
+        };
+        self.text.lines().filter(|line| message_of(line).is_some_and(ran)).collect()
     }
 
-    /// The lines that report a hook the client could not run, had to stop, or whose output it refused.
+    /// The lines that report a hook which did not start, was stopped, failed, or printed what the client refused; and
+    /// those that report settings it skipped.
     pub fn hook_errors(&self) -> Vec<String> {
-        self.text.lines().filter(|line| names_hook_error(line)).map(str::to_owned).collect()
+        self.lines_where(|message, line| {
+            message.contains("Hook JSON output validation failed")
+                || message.contains("Hook command failed to spawn")
+                || message.contains("Invalid setting skipped")
+                || outcome(message).is_some_and(|outcome| outcome != "success")
+                || (message.starts_with("Hooks: ") && (is_bad_run(message) || is_warning(line)))
+        })
+    }
+
+    /// The lines that report a hook whose standard output was neither empty nor JSON.
+    pub fn plain_outputs(&self) -> Vec<String> {
+        self.lines_where(|message, _| {
+            message.split_once(" success:\\n").is_some_and(|(before, output)| {
+                before.trim_start_matches('"').starts_with("Hook ") && !output.trim_start().starts_with('{')
+            })
+        })
+    }
+
+    fn lines_where(&self, wanted: impl Fn(&str, &str) -> bool) -> Vec<String> {
+        self.text
+            .lines()
+            .filter(|line| message_of(line).is_some_and(|message| wanted(message, line)))
+            .map(str::to_owned)
+            .collect()
     }
 }
 
-fn names_hook_error(line: &str) -> bool {
-    let line = line.to_ascii_lowercase();
-    line.contains("hook") && ["fail", "error", "invalid"].iter().any(|word| line.contains(word))
+/// The text after time and level. Long texts stand there as a JSON string, on one line.
+fn message_of(line: &str) -> Option<&str> {
+    Some(line.split_once("] ")?.1)
+}
+
+fn is_warning(line: &str) -> bool {
+    line.contains(" [ERROR] ") || line.contains(" [WARN] ")
+}
+
+/// The outcome in a message of the form `Hook NAME (EVENT) OUTCOME: ...`.
+fn outcome(message: &str) -> Option<&str> {
+    let rest = message.trim_start_matches('"').strip_prefix("Hook ")?;
+    let (outcome, _) = rest.split_once(") ")?.1.split_once(':')?;
+    outcome.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_').then_some(outcome)
+}
+
+/// Whether a message `Hooks: EVENT [COMMAND] ...` tells of a start that failed, a time-out or a bad exit status.
+fn is_bad_run(message: &str) -> bool {
+    let Some((_, end)) = message.rsplit_once("] ") else { return false };
+    // A plugin's hooks name the plugin there.
+    let end = end.split_once(") ").filter(|_| end.starts_with("(plugin")).map_or(end, |(_, end)| end);
+    match end.strip_prefix("finished with status ") {
+        Some(status) => !status.starts_with("0 "),
+        None => end.starts_with("failed to start") || end.starts_with("timed out"),
+    }
 }
 
 /// The transcript of one session, or of one subagent.
@@ -51,18 +102,23 @@ impl Transcript {
         Ok(Self { lines: text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect() })
     }
 
-    /// The contexts that hooks gave: `(hookEvent, text)` of the attachments `hook_additional_context`.
+    /// The contexts that hooks gave, whole: event and text.
     pub fn hook_contexts(&self) -> Vec<(String, String)> {
         self.attachments("hook_additional_context")
             .flat_map(|attachment| {
-                let event = attachment["hookEvent"].as_str().unwrap_or_default().to_owned();
-                let texts = match &attachment["content"] {
-                    Value::Array(texts) => texts.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-                    Value::String(text) => vec![text.clone()],
-                    _ => Vec::new(),
-                };
-                texts.into_iter().map(move |text| (event.clone(), text))
+                let event = attachment["hookEvent"].as_str().unwrap_or_default();
+                let texts = attachment["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+                texts.iter().filter_map(Value::as_str).map(|text| (event.to_owned(), text.to_owned()))
             })
+            .collect()
+    }
+
+    /// The attachments that report a hook which failed, was stopped, or blocked something.
+    pub fn hook_errors(&self) -> Vec<String> {
+        ["hook_non_blocking_error", "hook_blocking_error", "hook_cancelled", "hook_error_during_execution"]
+            .into_iter()
+            .flat_map(|kind| self.attachments(kind))
+            .map(Value::to_string)
             .collect()
     }
 
@@ -73,5 +129,48 @@ impl Transcript {
             .filter(|line| line["type"] == "attachment")
             .map(|line| &line["attachment"])
             .filter(move |attachment| attachment["type"] == kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(message: &str) -> DebugLog {
+        DebugLog { text: format!("2027-01-01T00:00:00.000Z {message}\n") }
+    }
+
+    #[test]
+    fn every_kind_of_hook_error_is_seen() {
+        for message in [
+            r#"[ERROR] "Hook Stop (Stop) error: status code 1\nstderr:\nno""#,
+            "[DEBUG] Hook Stop (Stop) cancelled:",
+            "[DEBUG] Hooks: PostToolUse:Bash [/a b] finished with status 101 (3ms)",
+            "[DEBUG] Hooks: PostToolUse:Bash [/a b] (plugin recovery) finished with status 127 (3ms)",
+            "[DEBUG] Hooks: PostToolUse:Bash [/a b] failed to start (3ms)",
+            "[DEBUG] Hooks: PostToolUse:Bash [/a b] timed out after 5000ms (5003ms)",
+            "[ERROR] Hook command failed to spawn (Stop): ENOENT",
+            r#"[DEBUG] "Hook JSON output validation failed \u2014 missing""#,
+        ] {
+            assert_eq!(log(message).hook_errors().len(), 1, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_good_run_is_no_error() {
+        for message in [
+            "[DEBUG] Hooks: PostToolUseFailure:mcp__a__b [/opt/error-tracker] finished with status 0 (3ms)",
+            r#"[DEBUG] "Hook PostToolUseFailure:Bash (PostToolUseFailure) success:\n{\"hookSpecificOutput\":{}}""#,
+            "[DEBUG] Hook PostToolUse (/opt/error-tracker) provided additionalContext (12 chars)",
+            "[ERROR] API error (attempt 1/1): 529",
+        ] {
+            assert!(log(message).hook_errors().is_empty(), "{message}");
+            assert!(log(message).plain_outputs().is_empty(), "{message}");
+        }
+    }
+
+    #[test]
+    fn plain_output_is_seen() {
+        assert_eq!(log(r#"[DEBUG] "Hook Stop (Stop) success:\nsome words""#).plain_outputs().len(), 1);
     }
 }

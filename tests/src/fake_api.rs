@@ -22,8 +22,8 @@ use tokio::sync::oneshot;
 pub use self::{
     request::{ApiRequest, HookContext, Sender},
     turn::{
-        LimitClaim, ToolCall, Turn, agent, bash, call, calls, edit, mcp, overloaded, read, status, text, too_many_requests,
-        tool, usage_limit,
+        LimitClaim, ToolCall, Turn, agent, bash, call, calls, edit, mcp, overloaded, read, status, text,
+        too_many_requests, tool, usage_limit,
     },
 };
 
@@ -203,12 +203,10 @@ impl State {
         let queue = match sender {
             Sender::Client => return text("A title"),
             Sender::Main => &mut self.main,
-            Sender::Marked(marker) => {
-                match self.marked.iter_mut().find(|(known, _)| known == marker) {
-                    Some((_, queue)) => queue,
-                    None => &mut self.main,
-                }
-            }
+            Sender::Marked(marker) => match self.marked.iter_mut().find(|(known, _)| known == marker) {
+                Some((_, queue)) => queue,
+                None => &mut self.main,
+            },
         };
         queue.pop_front().unwrap_or_else(|| {
             self.unscripted += 1;

@@ -14,7 +14,11 @@
 //! | `RECOVERY_TEST_CLIENT_VERSION` | another version of the client, `latest` included |
 //! | `RECOVERY_TEST_KEEP` | set: the folders of sandboxes are kept and named |
 //! | `CI` | `true`: a client that cannot be had fails the test instead of skipping it |
-#![expect(clippy::expect_used, clippy::panic, reason = "a harness reports a broken set-up by failing the test")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a harness reports a broken set-up by failing the test"
+)]
 
 pub mod client;
 pub mod evidence;
@@ -32,12 +36,19 @@ use std::path::{Path, PathBuf};
 
 /// Root of the repository.
 pub fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package is a folder of the repository").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("this package is a folder of the repository")
+        .to_owned()
 }
 
 /// Folder of the programs that the same build made: the one above the test binary's `deps`.
 pub fn build_folder() -> PathBuf {
     let test = std::env::current_exe().expect("a running program has a path");
     let folder = test.parent().expect("a program is in a folder");
-    if folder.ends_with("deps") { folder.parent().expect("`deps` is in a folder").to_owned() } else { folder.to_owned() }
+    if folder.ends_with("deps") {
+        folder.parent().expect("`deps` is in a folder").to_owned()
+    } else {
+        folder.to_owned()
+    }
 }

@@ -160,11 +160,15 @@ pub fn serve(orders: &Path, input: impl BufRead, mut output: impl Write) -> io::
                 let current = read_orders(orders)?;
                 let tool = request["params"]["name"].as_str().unwrap_or_default();
                 match current.tools.get(tool).cloned().unwrap_or_default() {
-                    Behaviour::Answer(text) => json!({ "result": { "content": [{ "type": "text", "text": text }] } }),
+                    Behaviour::Answer(text) => {
+                        json!({ "result": { "content": [{ "type": "text", "text": text }] } })
+                    }
                     Behaviour::ErrorResult(text) => {
                         json!({ "result": { "isError": true, "content": [{ "type": "text", "text": text }] } })
                     }
-                    Behaviour::RpcError { code, message } => json!({ "error": { "code": code, "message": message } }),
+                    Behaviour::RpcError { code, message } => {
+                        json!({ "error": { "code": code, "message": message } })
+                    }
                     Behaviour::Exit => return Ok(End::Ordered),
                     Behaviour::ExitForGood => {
                         write_orders(orders, &Orders { refuse_to_start: true, ..current })?;
@@ -206,7 +210,8 @@ mod tests {
 
     #[test]
     fn a_tool_without_an_order_answers_well() {
-        let (end, answers) = ask(&Orders::default(), &[json!({ "method": "notifications/initialized" }), lookup()]);
+        let (end, answers) =
+            ask(&Orders::default(), &[json!({ "method": "notifications/initialized" }), lookup()]);
         assert_eq!(end, End::Input);
         assert_eq!(answers.len(), 1);
         assert_eq!(answers[0]["id"], 7);
@@ -221,8 +226,10 @@ mod tests {
 
     #[test]
     fn an_error_result_is_marked() {
-        let orders =
-            Orders { tools: [("lookup".to_owned(), Behaviour::ErrorResult("no".into()))].into(), ..Orders::default() };
+        let orders = Orders {
+            tools: [("lookup".to_owned(), Behaviour::ErrorResult("no".into()))].into(),
+            ..Orders::default()
+        };
         assert_eq!(ask(&orders, &[lookup()]).1[0]["result"]["isError"], true);
     }
 

@@ -131,14 +131,16 @@ mod tests {
     #[test]
     fn a_run_over_its_limit_is_killed() {
         let finished =
-            run(Command::new("sh").args(["-c", "echo begun; sleep 300"]), Duration::from_millis(300)).unwrap();
+            run(Command::new("sh").args(["-c", "echo begun; sleep 300"]), Duration::from_millis(300))
+                .unwrap();
         assert!(finished.status.is_none());
         assert_eq!(finished.stdout, "begun\n");
     }
 
     #[test]
     fn grandchildren_are_found_and_killed() {
-        let mut child = Command::new("sh").args(["-c", "sh -c 'sleep 300; :'; :"]).process_group(0).spawn().unwrap();
+        let mut child =
+            Command::new("sh").args(["-c", "sh -c 'sleep 300; :'; :"]).process_group(0).spawn().unwrap();
         let family = try_wait_for(Duration::from_secs(10), || {
             let family = descendants(child.id());
             (family.len() == 2).then_some(family)
@@ -146,6 +148,9 @@ mod tests {
         .unwrap();
         family.iter().for_each(ProcessMark::kill);
         kill_group(&mut child);
-        assert!(try_wait_for(Duration::from_secs(10), || family.iter().all(|p| !p.is_alive()).then_some(())).is_some());
+        assert!(
+            try_wait_for(Duration::from_secs(10), || family.iter().all(|p| !p.is_alive()).then_some(()))
+                .is_some()
+        );
     }
 }

@@ -76,7 +76,8 @@ impl PrintRun {
 impl Sandbox {
     /// Makes a sandbox with a git project of one commit and wires the hooks.
     pub fn new(client: Client, wiring: Wiring) -> Self {
-        let mut root = tempfile::Builder::new().prefix("e2e-").tempdir().expect("the temporary folder is writable");
+        let mut root =
+            tempfile::Builder::new().prefix("e2e-").tempdir().expect("the temporary folder is writable");
         if env::var_os("RECOVERY_TEST_KEEP").is_some() {
             root.disable_cleanup(true);
         }
@@ -102,7 +103,9 @@ impl Sandbox {
     }
 
     fn lay_out(&self) {
-        for folder in [self.home(), self.config(), self.project(), self.programs(), self.temporary(), self.logs()] {
+        for folder in
+            [self.home(), self.config(), self.project(), self.programs(), self.temporary(), self.logs()]
+        {
             fs::create_dir_all(folder).expect("the sandbox is writable");
         }
         std::os::unix::fs::symlink(&self.client.program, self.programs().join("claude"))
@@ -118,7 +121,8 @@ impl Sandbox {
         });
         fs::write(self.config().join(".claude.json"), answers.to_string()).expect("the sandbox is writable");
         let settings = json!({ "skipDangerousModePermissionPrompt": true });
-        fs::write(self.config().join("settings.json"), settings.to_string()).expect("the sandbox is writable");
+        fs::write(self.config().join("settings.json"), settings.to_string())
+            .expect("the sandbox is writable");
         fs::write(
             self.home().join(".gitconfig"),
             "[user]\n\tname = Tester\n\temail = tester@localhost\n[init]\n\tdefaultBranch = main\n",
@@ -209,7 +213,10 @@ impl Sandbox {
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         let inherited = env::var_os("PATH").unwrap_or_default();
-        let path = [self.programs()].into_iter().chain(self.wiring.search_path()).chain(env::split_paths(&inherited));
+        let path = [self.programs()]
+            .into_iter()
+            .chain(self.wiring.search_path())
+            .chain(env::split_paths(&inherited));
         command
             .current_dir(self.project())
             .env_clear()
@@ -281,14 +288,17 @@ impl Sandbox {
 
     /// Starts a session that takes one prompt after another.
     pub fn session(&self, args: &[&str]) -> Session {
-        Session::start(self.client_command(&[
-            "-p",
-            "--input-format",
-            "stream-json",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-        ]), args)
+        Session::start(
+            self.client_command(&[
+                "-p",
+                "--input-format",
+                "stream-json",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+            ]),
+            args,
+        )
     }
 
     /// Starts an interactive client in a terminal.
@@ -305,9 +315,17 @@ impl Sandbox {
             .collect()
     }
 
-    /// Lines of all debug logs that report a hook error.
+    /// What debug logs and transcripts report of hooks that failed, see [`DebugLog::hook_errors`].
     pub fn hook_errors(&self) -> Vec<String> {
-        self.debug_logs().iter().flat_map(DebugLog::hook_errors).collect()
+        let logs = self.debug_logs();
+        let transcripts = self.transcripts();
+        let told = transcripts.iter().flat_map(Transcript::hook_errors);
+        logs.iter().flat_map(DebugLog::hook_errors).chain(told).collect()
+    }
+
+    /// Lines of all debug logs about hooks that printed something else than JSON.
+    pub fn plain_hook_outputs(&self) -> Vec<String> {
+        self.debug_logs().iter().flat_map(DebugLog::plain_outputs).collect()
     }
 
     /// The client's own list of live sessions: its files `sessions/<pid>.json`.
@@ -367,7 +385,8 @@ impl Sandbox {
             );
         }
         for log in self.debug_logs() {
-            for line in log.text().lines().filter(|line| line.to_ascii_lowercase().contains("hook")).take(60) {
+            for line in log.text().lines().filter(|line| line.to_ascii_lowercase().contains("hook")).take(60)
+            {
                 eprintln!("debug log: {}", line.chars().take(400).collect::<String>());
             }
         }

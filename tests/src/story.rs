@@ -36,9 +36,11 @@ pub fn tell(wiring: Wiring, story: impl FnOnce(&Sandbox)) {
     story(&sandbox);
     let errors = sandbox.hook_errors();
     assert!(errors.is_empty(), "the client reported hook errors:\n{}", errors.join("\n"));
+    let plain = sandbox.plain_hook_outputs();
+    assert!(plain.is_empty(), "a hook printed something else than JSON:\n{}", plain.join("\n"));
     let logs = sandbox.debug_logs();
     assert!(!logs.is_empty(), "no client ran");
-    assert!(logs.iter().all(|log| log.hooks_ran()), "a client ran without any hook");
+    assert!(logs.iter().all(|log| !log.hook_runs().is_empty()), "a client ran without any hook");
 }
 
 /// Makes a story, a function that takes a `&Sandbox`, into one test for each of the named wirings.

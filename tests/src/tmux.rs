@@ -84,7 +84,9 @@ impl Tmux {
     /// Waits for the empty input line, types a prompt, waits until it stands there, and sends it.
     #[track_caller]
     pub fn submit(&self, prompt: &str) {
-        self.wait_for_screen("the input line", |screen| screen.lines().any(|line| line.starts_with("❯\u{a0}")));
+        self.wait_for_screen("the input line", |screen| {
+            screen.lines().any(|line| line.starts_with("❯\u{a0}"))
+        });
         self.tmux(&["send-keys", "-l", prompt]);
         self.wait_for_screen("the typed prompt", |screen| {
             screen.lines().any(|line| line.starts_with("❯\u{a0}") && line.contains(prompt))

@@ -123,7 +123,8 @@ impl Wiring {
             Self::Raw(hooks) => {
                 let folder = project.join(".claude");
                 fs::create_dir_all(&folder).expect("the project is writable");
-                fs::write(folder.join("settings.json"), settings(hooks).to_string()).expect("the project is writable");
+                fs::write(folder.join("settings.json"), settings(hooks).to_string())
+                    .expect("the project is writable");
             }
             Self::Default | Self::PluginAndSettings => install(project, &command, &[]),
             Self::Separate => install(project, &command, &["--separate"]),

@@ -75,7 +75,12 @@ impl ApiRequest {
     /// Everything new in this request as one text; for the message of a failed test.
     pub fn new_text(&self) -> String {
         self.new_messages().iter().fold(String::new(), |mut text, message| {
-            let _ = writeln!(text, "<{}> {}", message["role"].as_str().unwrap_or("?"), all_text(&message["content"]));
+            let _ = writeln!(
+                text,
+                "<{}> {}",
+                message["role"].as_str().unwrap_or("?"),
+                all_text(&message["content"])
+            );
             text
         })
     }
@@ -100,7 +105,8 @@ impl ApiRequest {
 
     fn new_messages(&self) -> &[Value] {
         let messages = self.messages();
-        let old = messages.iter().rposition(|message| message["role"] == "assistant").map_or(0, |last| last + 1);
+        let old =
+            messages.iter().rposition(|message| message["role"] == "assistant").map_or(0, |last| last + 1);
         &messages[old..]
     }
 }
@@ -140,7 +146,8 @@ fn labelled_texts(text: &str) -> Vec<HookContext> {
         if event.is_empty() || !event.chars().all(|letter| letter.is_ascii_alphabetic()) {
             continue;
         }
-        let end = rest.find("\n\n").into_iter().chain(rest.find("</system-reminder>")).min().unwrap_or(rest.len());
+        let end =
+            rest.find("\n\n").into_iter().chain(rest.find("</system-reminder>")).min().unwrap_or(rest.len());
         found.push(HookContext { event: event.to_owned(), detail, text: rest[..end].trim_end().to_owned() });
         rest = &rest[end..];
     }

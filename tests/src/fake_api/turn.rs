@@ -127,7 +127,11 @@ pub fn overloaded() -> Turn {
 
 /// HTTP 429 without usage-limit headers.
 pub fn too_many_requests() -> Turn {
-    status(429, "rate_limit_error", "This request would exceed your account's rate limit. Please try again later.")
+    status(
+        429,
+        "rate_limit_error",
+        "This request would exceed your account's rate limit. Please try again later.",
+    )
 }
 
 /// HTTP 429 that says a usage limit was reached (the client must be logged in with

@@ -35,9 +35,11 @@ pub(super) fn answer(turn: &Turn, model: &str, stream: bool, serial: u64) -> Opt
             Some(event_stream(steps))
         }
         Turn::Message { .. } if stream => Some(event_stream(message_events(turn, model, serial))),
-        Turn::Message { .. } => {
-            Some(json_response(200, &[], &message(model, serial, content(turn, serial), Some(stop_reason(turn)))))
-        }
+        Turn::Message { .. } => Some(json_response(
+            200,
+            &[],
+            &message(model, serial, content(turn, serial), Some(stop_reason(turn))),
+        )),
     }
 }
 
@@ -98,7 +100,10 @@ fn message(model: &str, serial: u64, content: Vec<Value>, stop_reason: Option<&s
 
 fn opening(model: &str, serial: u64) -> VecDeque<Step> {
     VecDeque::from([
-        event("message_start", json!({ "type": "message_start", "message": message(model, serial, Vec::new(), None) })),
+        event(
+            "message_start",
+            json!({ "type": "message_start", "message": message(model, serial, Vec::new(), None) }),
+        ),
         event(
             "content_block_start",
             json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
