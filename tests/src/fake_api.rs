@@ -54,7 +54,7 @@ impl FakeApi {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let state = Arc::new(Mutex::new(State::default()));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
         let served = Arc::clone(&state);
         let thread = std::thread::Builder::new().name("fake-api".into()).spawn(move || {

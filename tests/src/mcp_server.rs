@@ -7,7 +7,6 @@ use std::{
     fs, io,
     io::{BufRead, Write},
     path::{Path, PathBuf},
-    thread,
 };
 
 use serde::{Deserialize, Serialize};
@@ -49,7 +48,7 @@ pub enum Behaviour {
     Exit,
     /// Ends the server without an answer, and later starts too.
     ExitForGood,
-    /// Never answers.
+    /// Leaves the call without an answer; other calls are served.
     Hang,
 }
 
@@ -174,9 +173,7 @@ pub fn serve(orders: &Path, input: impl BufRead, mut output: impl Write) -> io::
                         write_orders(orders, &Orders { refuse_to_start: true, ..current })?;
                         return Ok(End::Ordered);
                     }
-                    Behaviour::Hang => loop {
-                        thread::park();
-                    },
+                    Behaviour::Hang => continue,
                 }
             }
             _ => json!({ "error": { "code": -32601, "message": "method not found" } }),

@@ -377,10 +377,11 @@ impl Sandbox {
     fn describe(&self) {
         for (number, request) in self.api.all_requests().iter().enumerate() {
             eprintln!(
-                "--- request {number} {:?} {} {} {}",
+                "--- request {number} {:?} {} {} stream={} {}",
                 request.sender,
                 request.method,
                 request.path,
+                request.body["stream"],
                 request.new_text().chars().take(4000).collect::<String>()
             );
         }

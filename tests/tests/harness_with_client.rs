@@ -2,7 +2,11 @@
 //! forbid would be noticed.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use end_to_end::{
     fake_api::{
@@ -16,6 +20,9 @@ use end_to_end::{
     wiring::RawHook,
 };
 use serde_json::{Value, json};
+
+/// Far more than anything here takes.
+const SOON: Duration = Duration::from_secs(60);
 
 const EVENTS: [&str; 9] = [
     "SessionStart",
@@ -35,6 +42,14 @@ fn record_all(sandbox: &mut Sandbox) -> PathBuf {
     fs::create_dir_all(&folder).unwrap();
     sandbox.wire_raw(EVENTS.iter().map(|event| RawHook::recording(event, &folder)).collect());
     folder
+}
+
+/// Waits for `count` payloads of a kind that the client does not wait for when it ends.
+fn wait_for_stop_failures(sandbox: &Sandbox, payloads: &Path, count: usize) -> Vec<Value> {
+    wait_until(SOON, "StopFailure to be recorded", || {
+        sandbox.recorded(payloads, "StopFailure").len() >= count
+    });
+    sandbox.recorded(payloads, "StopFailure")
 }
 
 fn context(event: &str, text: &str) -> Value {
@@ -202,7 +217,7 @@ fn a_killed_client_leaves_its_session_file_and_an_open_call() {
         sandbox.api.script([call(bash(format!("touch '{}'; sleep 300; true", mark.display())))]);
         let mut session = sandbox.session(&[]);
         session.send("Begin");
-        wait_until(Duration::from_secs(60), "the call to run", || mark.exists());
+        wait_until(SOON, "the call to run", || mark.exists());
         let (pid, id) = (session.pid(), session.id());
 
         session.kill();
@@ -233,9 +248,9 @@ fn three_overloads_in_one_session_are_three_failed_turns() {
             assert_eq!(result["is_error"], true, "turn {turn}: {result}");
         }
         assert_eq!(session.prompt("And now?")["result"], "Back again.");
+        let failures = wait_for_stop_failures(sandbox, &payloads, 3);
         session.end();
 
-        let failures = sandbox.recorded(&payloads, "StopFailure");
         assert_eq!(failures.len(), 3);
         assert_eq!(failures[0]["error"], "server_error");
         assert!(
@@ -256,9 +271,9 @@ fn a_usage_limit_is_believed_with_its_reset() {
         sandbox.api.script([usage_limit(LimitClaim::FiveHour, 1_935_656_400), text("Back again.")]);
         let mut session = sandbox.session(&[]);
         assert_eq!(session.prompt("Begin")["is_error"], true);
+        let failures = wait_for_stop_failures(sandbox, &payloads, 1);
         session.end();
 
-        let failures = sandbox.recorded(&payloads, "StopFailure");
         assert_eq!(failures.len(), 1);
         assert_eq!(failures[0]["error"], "rate_limit");
         let told = failures[0]["last_assistant_message"].as_str().unwrap();
@@ -286,9 +301,10 @@ fn other_api_errors_end_the_turn_with_their_own_words() {
             // The client tries some of them again at once, whatever its number of retries.
             sandbox.api.script(std::iter::repeat_n(answer.clone(), 20));
             let mut session = sandbox.session(&[]);
-            assert_eq!(session.prompt("Begin")["is_error"], true);
+            let result = session.prompt("Begin");
+            assert_eq!(result["is_error"], true, "{answer:?}: {result}");
+            let failures = wait_for_stop_failures(sandbox, &payloads, 1);
             session.end();
-            let failures = sandbox.recorded(&payloads, "StopFailure");
             assert_eq!(failures.len(), 1, "{answer:?}");
             assert_eq!(failures[0]["error"], error, "{answer:?}");
             let told = failures[0]["last_assistant_message"].as_str().unwrap();
@@ -343,12 +359,10 @@ fn an_interactive_client_takes_prompts_in_its_terminal() {
         let terminal = sandbox.terminal(&[]);
         terminal.submit("Begin");
         terminal.wait_for_text("All quiet here.");
-        wait_until(Duration::from_secs(30), "the end of the turn", || {
-            !sandbox.recorded(&payloads, "Stop").is_empty()
-        });
+        wait_until(SOON, "the end of the turn", || !sandbox.recorded(&payloads, "Stop").is_empty());
         assert_eq!(sandbox.recorded(&payloads, "UserPromptSubmit")[0]["prompt"], "Begin");
-        assert_eq!(sandbox.live_sessions()[0]["status"], "idle");
+        wait_until(SOON, "the session to be idle", || sandbox.live_sessions()[0]["status"] == "idle");
         terminal.submit("/exit");
-        wait_until(Duration::from_secs(30), "the end of the session", || sandbox.live_sessions().is_empty());
+        wait_until(SOON, "the end of the session", || sandbox.live_sessions().is_empty());
     });
 }

@@ -4,7 +4,8 @@ use std::{
     collections::VecDeque,
     io,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use hyper::{
@@ -13,7 +14,11 @@ use hyper::{
 };
 use serde_json::{Value, json};
 
+use tokio::time::Sleep;
+
 use super::turn::{Turn, error_body};
+
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Answer for a request: `None` closes the connection without one.
 pub(super) fn answer(turn: &Turn, model: &str, stream: bool, serial: u64) -> Option<Response<ScriptedBody>> {
@@ -26,7 +31,7 @@ pub(super) fn answer(turn: &Turn, model: &str, stream: bool, serial: u64) -> Opt
         }
         Turn::DropInStream => {
             let mut steps = opening(model, serial);
-            steps.extend([Step::Flush, Step::Abort]);
+            steps.extend([Step::Pause, Step::Abort]);
             Some(event_stream(steps))
         }
         Turn::ErrorInStream => {
@@ -50,7 +55,7 @@ pub(super) fn json_response(code: u16, headers: &[(String, String)], body: &Valu
         response = response.header(name, value);
     }
     response
-        .body(ScriptedBody(VecDeque::from([Step::Data(body.to_string())])))
+        .body(VecDeque::from([Step::Data(body.to_string())]).into())
         .expect("status and header lines of a script are valid")
 }
 
@@ -58,7 +63,7 @@ fn event_stream(steps: VecDeque<Step>) -> Response<ScriptedBody> {
     Response::builder()
         .header("content-type", "text/event-stream")
         .header("cache-control", "no-cache")
-        .body(ScriptedBody(steps))
+        .body(steps.into())
         .expect("the header lines are constant")
 }
 
@@ -110,8 +115,10 @@ fn opening(model: &str, serial: u64) -> VecDeque<Step> {
         ),
         event(
             "content_block_delta",
-            json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "It begins" } }),
+            json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "It begins." } }),
         ),
+        // A whole block: without one the client asks again, not streamed.
+        event("content_block_stop", json!({ "type": "content_block_stop", "index": 0 })),
     ])
 }
 
@@ -157,12 +164,22 @@ fn event(name: &str, data: Value) -> Step {
 }
 
 /// A response body that can break off.
-pub(super) struct ScriptedBody(VecDeque<Step>);
+pub(super) struct ScriptedBody {
+    steps: VecDeque<Step>,
+    pause: Option<Pin<Box<Sleep>>>,
+}
+
+impl From<VecDeque<Step>> for ScriptedBody {
+    fn from(steps: VecDeque<Step>) -> Self {
+        Self { steps, pause: None }
+    }
+}
 
 enum Step {
     Data(String),
-    /// Lets the server send what it has before the next step.
-    Flush,
+    /// Lets the client read what was sent: it forgets what is unread when the connection breaks, and nothing tells
+    /// the server that it was read.
+    Pause,
     /// Closes the connection with the body unfinished.
     Abort,
 }
@@ -172,14 +189,22 @@ impl Body for ScriptedBody {
     type Error = io::Error;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        match self.0.pop_front() {
+        let body = self.get_mut();
+        if let Some(pause) = &mut body.pause {
+            ready!(pause.as_mut().poll(cx));
+            body.pause = None;
+        }
+        match body.steps.pop_front() {
             None => Poll::Ready(None),
             Some(Step::Data(text)) => Poll::Ready(Some(Ok(Frame::data(text.into())))),
-            Some(Step::Flush) => {
-                cx.waker().wake_by_ref();
+            Some(Step::Pause) => {
+                let mut pause = Box::pin(tokio::time::sleep(PAUSE));
+                // The first look registers the waker; a pause that is over at once is no pause.
+                let _ = pause.as_mut().poll(cx);
+                body.pause = Some(pause);
                 Poll::Pending
             }
             Some(Step::Abort) => Poll::Ready(Some(Err(io::ErrorKind::ConnectionReset.into()))),
