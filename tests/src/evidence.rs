@@ -39,7 +39,8 @@ impl DebugLog {
                 || message.contains("Hook command failed to spawn")
                 || message.contains("Invalid setting skipped")
                 || outcome(message).is_some_and(|outcome| outcome != "success")
-                || (message.starts_with("Hooks: ") && (is_bad_run(message) || is_warning(line)))
+                || end_of_run(message).is_some_and(|end| !ENDS_WELL.iter().any(|good| end.starts_with(good)))
+                || (message.starts_with("Hooks: ") && is_warning(line))
         })
     }
 
@@ -77,15 +78,24 @@ fn outcome(message: &str) -> Option<&str> {
     outcome.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_').then_some(outcome)
 }
 
-/// Whether a message `Hooks: EVENT [COMMAND] ...` tells of a start that failed, a time-out or a bad exit status.
-fn is_bad_run(message: &str) -> bool {
-    let Some((_, end)) = message.rsplit_once("] ") else { return false };
-    // A plugin's hooks name the plugin there.
-    let end = end.split_once(") ").filter(|_| end.starts_with("(plugin")).map_or(end, |(_, end)| end);
-    match end.strip_prefix("finished with status ") {
-        Some(status) => !status.starts_with("0 "),
-        None => end.starts_with("failed to start") || end.starts_with("timed out"),
+/// How the client's account of a run goes on when all is well.
+const ENDS_WELL: [&str; 3] =
+    ["finished with status 0 ", "completed with status 0", "moved to the background"];
+const ENDS_BADLY: [&str; 5] =
+    ["finished with status ", "completed with status ", "failed to start", "timed out", "cancelled"];
+
+/// How a run ended, from a message of the form `Hooks: EVENT [COMMAND] ...`, or without `Hooks: ` for the events that
+/// cannot say anything (`StopFailure`, `SessionEnd`).
+fn end_of_run(message: &str) -> Option<&str> {
+    let (start, end) = message.rsplit_once("] ")?;
+    let event = start.strip_prefix("Hooks: ").unwrap_or(start).split([' ', ':']).next()?;
+    if event.is_empty() || !event.chars().all(|letter| letter.is_ascii_alphabetic()) || event == "StatusLine"
+    {
+        return None;
     }
+    // A plugin's hook names its plugin there.
+    let end = end.split_once(") ").filter(|_| end.starts_with("(plugin ")).map_or(end, |(_, end)| end);
+    ENDS_WELL.iter().chain(&ENDS_BADLY).any(|known| end.starts_with(known)).then_some(end)
 }
 
 /// The transcript of one session, or of one subagent.
@@ -110,6 +120,14 @@ impl Transcript {
                 let texts = attachment["content"].as_array().map(Vec::as_slice).unwrap_or_default();
                 texts.iter().filter_map(Value::as_str).map(|text| (event.to_owned(), text.to_owned()))
             })
+            .collect()
+    }
+
+    /// The lines that hooks gave for the person (`systemMessage`).
+    pub fn notes_to_the_person(&self) -> Vec<String> {
+        self.attachments("hook_system_message")
+            .filter_map(|note| note["content"].as_str())
+            .map(str::to_owned)
             .collect()
     }
 
@@ -149,6 +167,8 @@ mod tests {
             "[DEBUG] Hooks: PostToolUse:Bash [/a b] (plugin recovery) finished with status 127 (3ms)",
             "[DEBUG] Hooks: PostToolUse:Bash [/a b] failed to start (3ms)",
             "[DEBUG] Hooks: PostToolUse:Bash [/a b] timed out after 5000ms (5003ms)",
+            "[DEBUG] SessionEnd:other [/a b] completed with status 3",
+            "[DEBUG] StopFailure:server_error [/a b] cancelled",
             "[ERROR] Hook command failed to spawn (Stop): ENOENT",
             r#"[DEBUG] "Hook JSON output validation failed \u2014 missing""#,
         ] {
@@ -162,6 +182,9 @@ mod tests {
             "[DEBUG] Hooks: PostToolUseFailure:mcp__a__b [/opt/error-tracker] finished with status 0 (3ms)",
             r#"[DEBUG] "Hook PostToolUseFailure:Bash (PostToolUseFailure) success:\n{\"hookSpecificOutput\":{}}""#,
             "[DEBUG] Hook PostToolUse (/opt/error-tracker) provided additionalContext (12 chars)",
+            "[DEBUG] Hooks: PostToolUse:Bash [/a] (plugin recovery) finished with status 0 (3ms)",
+            "[DEBUG] SessionEnd:other [/a b] completed with status 0",
+            "[DEBUG] StatusLine [/a b] completed with status 1",
             "[ERROR] API error (attempt 1/1): 529",
         ] {
             assert!(log(message).hook_errors().is_empty(), "{message}");

@@ -267,7 +267,7 @@ fn a_usage_limit_is_believed_with_its_reset() {
     with_sandbox(|sandbox| {
         sandbox.log_in(Login::Subscription);
         let payloads = record_all(sandbox);
-        // 2031-05-06 10:20 UTC: far enough out to be told with its date, whenever the test runs.
+        // 2031-05-04 10:20 UTC: far enough out to be told with its date, whenever the test runs.
         sandbox.api.script([usage_limit(LimitClaim::FiveHour, 1_935_656_400), text("Back again.")]);
         let mut session = sandbox.session(&[]);
         assert_eq!(session.prompt("Begin")["is_error"], true);

@@ -37,8 +37,9 @@ pub struct HookContext {
     pub event: String,
     /// What it names beside the event: the tool (`Bash`), or the source of a session start.
     pub detail: Option<String>,
-    /// The text up to the first blank line: what follows one may be the client's own note. The whole text is in
-    /// the transcript, see [`Transcript::hook_contexts`](crate::evidence::Transcript::hook_contexts).
+    /// The text up to a blank line that no paragraph with a `[TAG]` follows: what follows may be the client's own
+    /// note. The text as the hook gave it is in the transcript, see
+    /// [`Transcript::hook_contexts`](crate::evidence::Transcript::hook_contexts).
     pub text: String,
 }
 
@@ -59,6 +60,16 @@ impl ApiRequest {
     /// Texts of [`contexts`](Self::contexts) that hold `needle`.
     pub fn contexts_with(&self, needle: &str) -> Vec<String> {
         self.contexts().into_iter().map(|context| context.text).filter(|text| text.contains(needle)).collect()
+    }
+
+    /// The pieces of advice in the whole request: those lines of its hook contexts that begin with `[TAG]`.
+    pub fn advice(&self, tag: &str) -> Vec<String> {
+        advice(&self.contexts(), tag)
+    }
+
+    /// The pieces of advice that are new in this request.
+    pub fn new_advice(&self, tag: &str) -> Vec<String> {
+        advice(&self.new_contexts(), tag)
     }
 
     /// The tool results that are new in this request, as text.
@@ -111,6 +122,12 @@ impl ApiRequest {
     }
 }
 
+fn advice(contexts: &[HookContext], tag: &str) -> Vec<String> {
+    let start = format!("[{tag}] ");
+    let lines = contexts.iter().flat_map(|context| context.text.lines());
+    lines.filter(|line| line.starts_with(&start)).map(str::to_owned).collect()
+}
+
 /// All text below a `content` value, each block on lines of its own.
 fn all_text(content: &Value) -> String {
     match content {
@@ -146,12 +163,17 @@ fn labelled_texts(text: &str) -> Vec<HookContext> {
         if event.is_empty() || !event.chars().all(|letter| letter.is_ascii_alphabetic()) {
             continue;
         }
-        let end =
-            rest.find("\n\n").into_iter().chain(rest.find("</system-reminder>")).min().unwrap_or(rest.len());
+        let end = end_of_context(rest);
         found.push(HookContext { event: event.to_owned(), detail, text: rest[..end].trim_end().to_owned() });
         rest = &rest[end..];
     }
     found
+}
+
+fn end_of_context(text: &str) -> usize {
+    let limit = text.find("</system-reminder>").unwrap_or(text.len());
+    let breaks = text[..limit].match_indices("\n\n");
+    breaks.map(|(at, _)| at).find(|at| !text[at + 2..].starts_with('[')).unwrap_or(limit)
 }
 
 #[cfg(test)]
@@ -194,6 +216,14 @@ mod tests {
         ]));
         assert_eq!(request.contexts()[0].text, "told");
         assert_eq!(request.contexts()[0].detail.as_deref(), Some("Bash"));
+    }
+
+    #[test]
+    fn advice_is_counted_by_lines_across_the_paragraphs_of_a_context() {
+        let request = request(json!([{ "role": "system", "content":
+            "PostToolUse:Bash hook additional context: [MCP] a\n[MCP FALLBACK] b\n\n[MCP] c\n\n[MCP]d, a note of the client" }]));
+        assert_eq!(request.advice("MCP"), ["[MCP] a", "[MCP] c"]);
+        assert_eq!(request.advice("MCP FALLBACK"), ["[MCP FALLBACK] b"]);
     }
 
     #[test]

@@ -1,0 +1,40 @@
+//! Real client: the repository as a plugin, alone and beside the settings.
+
+use std::collections::BTreeSet;
+
+use end_to_end::{
+    fake_api::{call, mcp, overloaded, text},
+    mcp_server::Behaviour,
+    sandbox::Sandbox,
+    stories,
+};
+
+stories! { Plugin, PluginAndSettings: nothing_is_told_twice }
+
+fn nothing_is_told_twice(sandbox: &Sandbox) {
+    let docs = sandbox.mcp_server("docs");
+    docs.set("lookup", Behaviour::ErrorResult("connect ECONNREFUSED 127.0.0.1:8931".into()));
+    sandbox.api.script([call(mcp("docs", "lookup")), call(mcp("docs", "lookup")), text("Done.")]);
+    sandbox.api.script([overloaded(), overloaded(), overloaded(), text("Back again.")]);
+    let mut session = sandbox.session(&[]);
+    for prompt in ["Look it up", "Go on", "Go on", "Go on", "And now?"] {
+        session.prompt(prompt);
+    }
+    let id = session.id();
+    session.end();
+
+    let requests = sandbox.api.requests();
+    assert_eq!(requests.len(), 7);
+    let last = &requests[6];
+    for (tag, times) in [("MCP", 2), ("DEGRADATION", 1), ("MODEL", 1)] {
+        assert_eq!(last.advice(tag).len(), times, "{tag}: {:?}", last.contexts());
+    }
+    let transcript = sandbox.transcript(&id);
+    for texts in [
+        transcript.hook_contexts().into_iter().map(|(_, text)| text).collect::<Vec<_>>(),
+        transcript.notes_to_the_person(),
+    ] {
+        let different: BTreeSet<_> = texts.iter().collect();
+        assert_eq!(different.len(), texts.len(), "{texts:?}");
+    }
+}
