@@ -23,12 +23,18 @@ impl DebugLog {
 
     /// The lines that tell of a hook the client started.
     pub fn hook_runs(&self) -> Vec<&str> {
-        let ran = |message: &str| {
-            message.starts_with("Hooks: ")
-                && (message.contains("] finished with status ")
-                    || message.contains("] moved to the background"))
+        self.text.lines().filter(|line| message_of(line).and_then(end_of_run).is_some()).collect()
+    }
+
+    /// The lines that tell of a hook the client started for one event.
+    pub fn hook_runs_for(&self, event: &str) -> Vec<&str> {
+        let of_event = |line: &&str| {
+            message_of(line).is_some_and(|message| {
+                let rest = message.strip_prefix("Hooks: ").unwrap_or(message).strip_prefix(event);
+                rest.is_some_and(|rest| rest.starts_with([':', ' ']))
+            })
         };
-        self.text.lines().filter(|line| message_of(line).is_some_and(ran)).collect()
+        self.hook_runs().into_iter().filter(of_event).collect()
     }
 
     /// The lines that report a hook which did not start, was stopped, failed, or printed what the client refused; and
@@ -190,6 +196,13 @@ mod tests {
             assert!(log(message).hook_errors().is_empty(), "{message}");
             assert!(log(message).plain_outputs().is_empty(), "{message}");
         }
+    }
+
+    #[test]
+    fn runs_are_counted_by_event() {
+        let log = log("[DEBUG] StopFailure:server_error [/a b] completed with status 0");
+        assert_eq!(log.hook_runs_for("StopFailure").len(), 1);
+        assert_eq!(log.hook_runs_for("Stop").len(), 0);
     }
 
     #[test]

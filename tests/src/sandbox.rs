@@ -19,6 +19,7 @@ use crate::{
     process,
     session::Session,
     tmux::Tmux,
+    wait::wait_until,
     wiring::Wiring,
 };
 
@@ -27,6 +28,7 @@ const LOGIN_TOKEN: &str = "sk-ant-oat01-dummy-dummy";
 /// Nothing listens there: whatever does not go to the loopback address fails at once.
 const NOWHERE: &str = "http://127.0.0.1:9";
 const RUN_LIMIT: Duration = Duration::from_secs(90);
+const HOOK_LIMIT: Duration = Duration::from_secs(30);
 const GIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// How the client is logged in; both with a dummy.
@@ -313,6 +315,17 @@ impl Sandbox {
         (1..=self.runs.get())
             .filter_map(|run| DebugLog::read(&self.logs().join(format!("{run}.log"))).ok())
             .collect()
+    }
+
+    /// Waits until the hooks of an event have ended in `turns` turns of the last run. The client itself goes on
+    /// without waiting for those of `StopFailure`; a person is not so quick.
+    #[track_caller]
+    pub fn wait_for_hooks(&self, event: &str, turns: usize) {
+        let runs = turns * self.wiring.copies();
+        let log = self.logs().join(format!("{}.log", self.runs.get()));
+        wait_until(HOOK_LIMIT, &format!("{runs} runs of hooks for {event}"), || {
+            DebugLog::read(&log).is_ok_and(|log| log.hook_runs_for(event).len() >= runs)
+        });
     }
 
     /// What debug logs and transcripts report of hooks that failed, see [`DebugLog::hook_errors`].

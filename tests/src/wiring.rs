@@ -132,6 +132,14 @@ impl Wiring {
         }
     }
 
+    /// How many times the client runs each hook that is wired to an event.
+    pub(crate) fn copies(&self) -> usize {
+        match self {
+            Self::PluginAndSettings => 2,
+            _ => 1,
+        }
+    }
+
     /// Extra arguments of the client.
     pub(crate) fn client_args(&self) -> Vec<String> {
         match self {
@@ -147,6 +155,8 @@ impl Wiring {
         matches!(self, Self::Plugin | Self::PluginAndSettings).then(|| {
             let folder = program_folder();
             require(&folder.join("recovery-hooks"));
+            let manifest = repository().join(".claude-plugin/plugin.json");
+            assert!(manifest.is_file(), "{} is missing: the repository is no plugin", manifest.display());
             folder
         })
     }

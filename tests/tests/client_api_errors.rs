@@ -21,8 +21,9 @@ stories! {
 fn three_overloads_in_one_session(sandbox: &Sandbox) {
     sandbox.api.script([overloaded(), overloaded(), overloaded(), text("Back again."), text("Still here.")]);
     let mut session = sandbox.session(&[]);
-    for _ in 0..3 {
+    for turn in 1..=3 {
         assert_eq!(session.prompt("Go on")["is_error"], true);
+        sandbox.wait_for_hooks("StopFailure", turn);
     }
     session.prompt("And now?");
     session.prompt("And then?");
@@ -61,8 +62,9 @@ fn three_overloads_in_resumed_runs(sandbox: &Sandbox) {
 fn two_overloads_are_no_streak(sandbox: &Sandbox) {
     sandbox.api.script([overloaded(), overloaded(), text("Back again."), overloaded(), text("Back again.")]);
     let mut session = sandbox.session(&[]);
-    for _ in 0..5 {
+    for failures in [1, 2, 2, 3, 3] {
         session.prompt("Go on");
+        sandbox.wait_for_hooks("StopFailure", failures);
     }
     session.end();
     let requests = sandbox.api.requests();
@@ -80,6 +82,7 @@ fn a_usage_limit(sandbox: &Sandbox) {
     let mut session = sandbox.session(&[]);
     let limited = session.prompt("Go on");
     assert!(limited["result"].as_str().unwrap().contains("5-hour limit"), "{limited}");
+    sandbox.wait_for_hooks("StopFailure", 1);
     session.prompt("And now?");
     session.prompt("And then?");
     let id = session.id();

@@ -17,9 +17,12 @@ fn nothing_is_told_twice(sandbox: &Sandbox) {
     sandbox.api.script([call(mcp("docs", "lookup")), call(mcp("docs", "lookup")), text("Done.")]);
     sandbox.api.script([overloaded(), overloaded(), overloaded(), text("Back again.")]);
     let mut session = sandbox.session(&[]);
-    for prompt in ["Look it up", "Go on", "Go on", "Go on", "And now?"] {
-        session.prompt(prompt);
+    session.prompt("Look it up");
+    for turn in 1..=3 {
+        session.prompt("Go on");
+        sandbox.wait_for_hooks("StopFailure", turn);
     }
+    session.prompt("And now?");
     let id = session.id();
     session.end();
 
