@@ -6,9 +6,13 @@ use std::{
     time::Duration,
 };
 
-use crate::{process, wait::try_wait_for};
+use crate::{
+    process::{self, ProcessMark},
+    wait::try_wait_for,
+};
 
 const COMMAND_LIMIT: Duration = Duration::from_secs(15);
+const END_LIMIT: Duration = Duration::from_secs(15);
 const SCREEN_LIMIT: Duration = Duration::from_secs(60);
 
 static SERVERS: AtomicU32 = AtomicU32::new(0);
@@ -28,7 +32,11 @@ impl Tmux {
             .get_envs()
             .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
             .chain([("TERM".into(), "xterm-256color".into())])
-            .collect();
+            .collect::<Vec<_>>();
+        // The socket lies in the sandbox and goes with it.
+        let folder = variables.iter().find(|(name, _)| name == "TMPDIR").map(|(_, value)| value.clone());
+        let variables =
+            variables.into_iter().chain(folder.map(|value| ("TMUX_TMPDIR".into(), value))).collect();
         let terminal = Self { socket, program: tmux.get_program().to_owned(), variables };
         let mut command = terminal.command();
         command.args(["-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "50"]);
@@ -97,7 +105,19 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
+        let panes =
+            process::run(self.command().args(["list-panes", "-a", "-F", "#{pane_pid}"]), COMMAND_LIMIT);
+        let clients: Vec<ProcessMark> = panes
+            .map(|finished| {
+                finished.stdout.lines().filter_map(|pid| ProcessMark::of(pid.parse().ok()?)).collect()
+            })
+            .unwrap_or_default();
         // Ends this socket's server only.
         let _ = process::run(self.command().arg("kill-server"), COMMAND_LIMIT);
+        // A client whose terminal is gone still ends its session, in folders that are about to be removed.
+        let gone = try_wait_for(END_LIMIT, || clients.iter().all(|client| !client.is_alive()).then_some(()));
+        if gone.is_none() {
+            clients.iter().for_each(ProcessMark::kill);
+        }
     }
 }

@@ -366,3 +366,17 @@ fn an_interactive_client_takes_prompts_in_its_terminal() {
         wait_until(SOON, "the end of the session", || sandbox.live_sessions().is_empty());
     });
 }
+
+#[test]
+fn a_terminal_that_is_closed_ends_the_session_and_leaves_no_process() {
+    with_sandbox(|sandbox| {
+        let payloads = record_all(sandbox);
+        sandbox.api.script([text("All quiet here.")]);
+        let terminal = sandbox.terminal(&[]);
+        terminal.submit("Begin");
+        terminal.wait_for_text("All quiet here.");
+        drop(terminal);
+        assert_eq!(sandbox.live_sessions(), Vec::<Value>::new());
+        assert_eq!(sandbox.recorded(&payloads, "SessionEnd").len(), 1);
+    });
+}
