@@ -16,7 +16,7 @@ use crate::{
     evidence::{DebugLog, Transcript},
     fake_api::FakeApi,
     mcp_server::FlakyServer,
-    process,
+    process::{self, Finished},
     session::Session,
     tmux::Tmux,
     wait::wait_until,
@@ -286,6 +286,12 @@ impl Sandbox {
             stderr: finished.stderr,
             elapsed,
         }
+    }
+
+    /// Runs a command of the client, such as `plugin validate`, to its end.
+    pub fn run_client(&self, args: &[&str]) -> Finished {
+        let mut command = self.command(&self.client.program);
+        process::run(command.args(args), RUN_LIMIT).expect("the client starts")
     }
 
     /// Starts a session that takes one prompt after another.

@@ -22,6 +22,8 @@ pub enum Wiring {
     Separate,
     /// The repository as a plugin.
     Plugin,
+    /// The same from a fresh clone: nothing is built, no program is on the search path.
+    UnbuiltPlugin,
     /// [`Default`](Self::Default) and [`Plugin`](Self::Plugin) together.
     PluginAndSettings,
     /// Hooks of the test's own, written into the project's settings as they are.
@@ -126,9 +128,13 @@ impl Wiring {
                 fs::write(folder.join("settings.json"), settings(hooks).to_string())
                     .expect("the project is writable");
             }
-            Self::Default | Self::PluginAndSettings => install(project, &command, &[]),
+            Self::Default => install(project, &command, &[]),
+            Self::PluginAndSettings => {
+                require_plugin();
+                install(project, &command, &[]);
+            }
             Self::Separate => install(project, &command, &["--separate"]),
-            Self::Plugin => {}
+            Self::Plugin | Self::UnbuiltPlugin => require_plugin(),
         }
     }
 
@@ -143,7 +149,7 @@ impl Wiring {
     /// Extra arguments of the client.
     pub(crate) fn client_args(&self) -> Vec<String> {
         match self {
-            Self::Plugin | Self::PluginAndSettings => {
+            Self::Plugin | Self::UnbuiltPlugin | Self::PluginAndSettings => {
                 vec!["--plugin-dir".into(), repository().display().to_string()]
             }
             _ => Vec::new(),
@@ -155,8 +161,6 @@ impl Wiring {
         matches!(self, Self::Plugin | Self::PluginAndSettings).then(|| {
             let folder = program_folder();
             require(&folder.join("recovery-hooks"));
-            let manifest = repository().join(".claude-plugin/plugin.json");
-            assert!(manifest.is_file(), "{} is missing: the repository is no plugin", manifest.display());
             folder
         })
     }
@@ -181,6 +185,11 @@ fn install(project: &Path, command: impl Fn(&Path) -> Command, options: &[&str])
         finished.stdout,
         finished.stderr
     );
+}
+
+fn require_plugin() {
+    let manifest = repository().join(".claude-plugin/plugin.json");
+    assert!(manifest.is_file(), "{} is missing: the repository is no plugin", manifest.display());
 }
 
 fn require(program: &Path) {

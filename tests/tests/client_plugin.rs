@@ -3,13 +3,37 @@
 use std::collections::BTreeSet;
 
 use end_to_end::{
-    fake_api::{call, mcp, overloaded, text},
+    fake_api::{bash, call, calls, mcp, overloaded, text},
     mcp_server::Behaviour,
+    repository,
     sandbox::Sandbox,
     stories,
+    story::with_sandbox,
 };
 
 stories! { Plugin, PluginAndSettings: nothing_is_told_twice }
+stories! { UnbuiltPlugin: a_fresh_clone_says_once_that_nothing_is_built }
+
+#[test]
+fn the_client_finds_no_fault_with_the_plugin() {
+    with_sandbox(|sandbox| {
+        let repository = repository();
+        let finished = sandbox.run_client(&["plugin", "validate", &repository.to_string_lossy(), "--strict"]);
+        assert!(finished.is_success(), "{}{}", finished.stdout, finished.stderr);
+    });
+}
+
+fn a_fresh_clone_says_once_that_nothing_is_built(sandbox: &Sandbox) {
+    sandbox.api.script((0..10).map(|_| calls([bash("echo done"), bash("exit 3")])));
+    sandbox.api.script([text("Done.")]);
+    let run = sandbox.run_print("Begin", &[]);
+    assert_eq!(run.result["result"], "Done.", "{run:?}");
+    for request in sandbox.api.requests() {
+        assert!(request.contexts().is_empty(), "{:?}", request.contexts());
+    }
+    let notes = sandbox.transcript(run.session_id()).notes_to_the_person();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+}
 
 fn nothing_is_told_twice(sandbox: &Sandbox) {
     let docs = sandbox.mcp_server("docs");
