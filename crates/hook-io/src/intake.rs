@@ -20,6 +20,9 @@ const SILENCE: Duration = Duration::from_millis(25);
 /// One read takes what a pipe holds by default on Linux.
 const CHUNK: usize = 64 * 1024;
 
+/// Room below which the buffer grows: growing copies what is there.
+const MIN_SPARE: usize = 4 * 1024;
+
 /// The head is looked for in this much of the payload.
 const HEAD_BYTES: usize = 4 * 1024;
 
@@ -138,7 +141,9 @@ impl Intake {
             self.oversized = true;
             self.bytes.clear();
         }
-        self.bytes.reserve(CHUNK);
+        if self.bytes.capacity() - self.bytes.len() < MIN_SPARE {
+            self.bytes.reserve(CHUNK);
+        }
         if read_some(&mut self.bytes) == 0 {
             self.ended = true;
             return Stop::End;
