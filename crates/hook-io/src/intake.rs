@@ -120,7 +120,8 @@ impl Intake {
             self.bytes = text.into_bytes();
         }
         // Valid by the step above: a failure here only ever means silence.
-        Event::parse(std::str::from_utf8(&self.bytes).ok()?)
+        let text = std::str::from_utf8(&self.bytes).ok()?;
+        Event::parse(text.strip_prefix('\u{feff}').unwrap_or(text))
     }
 
     fn parses(&self) -> bool {

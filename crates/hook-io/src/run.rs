@@ -37,5 +37,6 @@ fn explain(program: &Program, version: bool) {
     let mut stdout = std::io::stdout().lock();
     let line = format!("{} {}", program.name, env!("CARGO_PKG_VERSION"));
     // Nobody is left to tell when standard output is closed.
-    let _ = if version { writeln!(stdout, "{line}") } else { writeln!(stdout, "{line}\n\n{}", program.about) };
+    let _ =
+        if version { writeln!(stdout, "{line}") } else { writeln!(stdout, "{line}\n\n{}", program.about) };
 }
