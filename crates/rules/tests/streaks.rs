@@ -209,8 +209,16 @@ fn a_person_can_set_streaks_back() {
 }
 
 fn any_fact() -> impl Strategy<Value = Fact<'static>> {
-    let key =
-        prop::sample::select(vec!["mcp:s", "mcp:t", "tool:a", "bash:b@x", "file:f", "api:overload", "api:limit", ""]);
+    let key = prop::sample::select(vec![
+        "mcp:s",
+        "mcp:t",
+        "tool:a",
+        "bash:b@x",
+        "file:f",
+        "api:overload",
+        "api:limit",
+        "",
+    ]);
     let what = prop::sample::select(vec![
         What::Fail,
         What::Ok,
@@ -220,8 +228,16 @@ fn any_fact() -> impl Strategy<Value = Fact<'static>> {
         What::Import,
         What::Reset,
     ]);
-    let cls =
-        prop::sample::select(vec!["connection", "auth", "backoff", "degradation", "good", "prompt", "model", ""]);
+    let cls = prop::sample::select(vec![
+        "connection",
+        "auth",
+        "backoff",
+        "degradation",
+        "good",
+        "prompt",
+        "model",
+        "",
+    ]);
     (what, key, 0..40_u32, cls, 0..10_000_i64, 0..6_u64).prop_map(|(what, key, id, cls, t, n)| {
         let mut fact = fact(what, key, &id.to_string());
         fact.cls = cls.into();

@@ -65,10 +65,15 @@ pub fn is_tracked(dir: &Dir, tool: Option<&str>) -> bool {
 /// The count another program left for a streak the journal knows nothing of, as a fact to write before the first one.
 #[must_use]
 pub fn import(dir: &Dir, state: &State, key: &str, tool: &str) -> Option<Fact<'static>> {
-    if state.streak(key).is_some() {
+    let (family, rest) = key.split_once(':')?;
+    // One file stands for all programs Bash runs; a subagent's streak has none.
+    let known = match family {
+        "bash" => state.streaks().iter().any(|streak| streak.key.starts_with("bash:")),
+        _ => state.streak(key).is_some(),
+    };
+    if known || matches!(family, "tool" | "bash") && rest.contains('@') {
         return None;
     }
-    let (family, rest) = key.split_once(':')?;
     let count = match family {
         "mcp" => retry_count(dir, tool).or_else(|| retry_count(dir, rest)),
         "tool" | "bash" => {

@@ -99,9 +99,12 @@ pub(crate) fn advice(call: &Call<'_>, kind: Kind, streak: &Streak) -> Option<(Ad
 
 /// The model in use: the last real answer in the transcript, else what a payload or another program wrote down.
 fn current_model(call: &Call<'_>) -> Option<String> {
-    let written = call.event.transcript_path.as_deref().and_then(|path| transcript::last_model(Path::new(path)));
+    let written =
+        call.event.transcript_path.as_deref().and_then(|path| transcript::last_model(Path::new(path)));
     written.or_else(|| {
         let session = Session::open(call.project, &call.event.session_id)?;
-        session_file::read(&session.dir).and_then(|file| file.model).or_else(|| views::current_model(&session.dir))
+        session_file::read(&session.dir)
+            .and_then(|file| file.model)
+            .or_else(|| views::current_model(&session.dir))
     })
 }

@@ -41,7 +41,11 @@ pub(crate) fn missed(call: &Call<'_>, of: &ToolCall<'_>, error: &str) -> Option<
 
 pub(crate) fn succeeded(call: &Call<'_>, known: &Known<'_>, of: &ToolCall<'_>) -> Option<Fact<'static>> {
     let key = key(call, &file(of)?);
-    known.state.streak(&key).is_some_and(|streak| streak.open).then(|| fact(call, What::Ok, key, of.id.as_deref()))
+    known
+        .state
+        .streak(&key)
+        .is_some_and(|streak| streak.open)
+        .then(|| fact(call, What::Ok, key, of.id.as_deref()))
 }
 
 pub(crate) fn advice(call: &Call<'_>, streak: &Streak) -> Option<(Advice, String)> {
@@ -64,7 +68,9 @@ fn changed(call: &Call<'_>, path: &Path) -> Changed {
         .as_deref()
         .and_then(|transcript| transcript::last_read_s(Path::new(transcript), &path.to_string_lossy()));
     match (modified, known) {
-        (Some(modified), Some(known)) if modified > known => Changed::AfterRead(times::local_clock(modified, call.now)),
+        (Some(modified), Some(known)) if modified > known => {
+            Changed::AfterRead(times::local_clock(modified, call.now))
+        }
         (Some(_), Some(_)) => Changed::NotSinceRead,
         _ => Changed::Unknown,
     }

@@ -27,7 +27,9 @@ pub struct ErrorTracker;
 impl Tracker for ErrorTracker {
     fn facts(&self, call: &Call<'_>, known: &Known<'_>) -> Vec<Fact<'static>> {
         match &call.event.kind {
-            Event::PostToolUseFailure(failure) if !failure.is_interrupt => mcp::failed(call, failure).into_iter().collect(),
+            Event::PostToolUseFailure(failure) if !failure.is_interrupt => {
+                mcp::failed(call, failure).into_iter().collect()
+            }
             Event::PostToolUse(success) => {
                 let mut facts: Vec<_> = mcp::succeeded(call, known, success).into_iter().collect();
                 facts.extend(edits::succeeded(call, known, &success.call));
@@ -35,15 +37,18 @@ impl Tracker for ErrorTracker {
             }
             Event::PostToolBatch { calls } => {
                 let failed = calls.iter().filter_map(|one| Some((one, tool_use_error(one)?)));
-                failed.flat_map(|(one, error)| {
-                    let mut facts = mcp::no_such_tool(call, &one.call, &error);
-                    facts.extend(edits::missed(call, &one.call, &error));
-                    facts
-                })
-                .collect()
+                failed
+                    .flat_map(|(one, error)| {
+                        let mut facts = mcp::no_such_tool(call, &one.call, &error);
+                        facts.extend(edits::missed(call, &one.call, &error));
+                        facts
+                    })
+                    .collect()
             }
             Event::StopFailure { error, details, message } => {
-                api::failed(call, known, error.as_deref(), details.as_deref(), message.as_deref()).into_iter().collect()
+                api::failed(call, known, error.as_deref(), details.as_deref(), message.as_deref())
+                    .into_iter()
+                    .collect()
             }
             Event::Stop => api::good_turn(call, known).into_iter().collect(),
             Event::SessionStart { .. } => api::turn_begins(call, known).into_iter().collect(),

@@ -50,7 +50,8 @@ pub(crate) fn no_such_tool(call: &Call<'_>, of: &ToolCall<'_>, error: &str) -> V
     }
     let mut facts: Vec<_> = failing(call, of, McpClass::NotConnected, error).into_iter().collect();
     // No failure event follows for this call, so the tool's own streak is kept here as well.
-    let mut tool = fact(call, What::Fail, format!("tool:{}{}", of.tool, call.agent_suffix()), of.id.as_deref());
+    let mut tool =
+        fact(call, What::Fail, format!("tool:{}{}", of.tool, call.agent_suffix()), of.id.as_deref());
     tool.cls = class_word(McpClass::NotConnected).into();
     tool.tool = of.tool.clone().into_owned().into();
     tool.txt = "not connected".into();

@@ -19,7 +19,9 @@ pub struct ToolDegradation;
 impl Tracker for ToolDegradation {
     fn facts(&self, call: &Call<'_>, known: &Known<'_>) -> Vec<Fact<'static>> {
         match &call.event.kind {
-            Event::PostToolUseFailure(failure) if !failure.is_interrupt => failed(call, failure).into_iter().collect(),
+            Event::PostToolUseFailure(failure) if !failure.is_interrupt => {
+                failed(call, failure).into_iter().collect()
+            }
             Event::PostToolUse(success) => succeeded(call, known, success),
             _ => Vec::new(),
         }
@@ -50,7 +52,9 @@ fn failed(call: &Call<'_>, failure: &Failure<'_>) -> Option<Fact<'static>> {
             let word = match class {
                 McpClass::Connection | McpClass::NotConnected | McpClass::Timeout => OUTAGE,
                 McpClass::Result => ANSWER,
-                McpClass::Auth | McpClass::SessionExpired | McpClass::RateLimited | McpClass::Caller => return None,
+                McpClass::Auth | McpClass::SessionExpired | McpClass::RateLimited | McpClass::Caller => {
+                    return None;
+                }
             };
             Some(failing(call, &failure.call, format!("tool:{tool}"), word, &mcp::cause(&failure.error)))
         }
@@ -65,7 +69,8 @@ const ANSWER: &str = "error";
 
 fn bash_failed(call: &Call<'_>, failure: &Failure<'_>) -> Option<Fact<'static>> {
     let command = failure.call.input("command")?;
-    let row = fallback_table::read(call.project).and_then(|table| table.for_command(&command)?.prefix.clone());
+    let row =
+        fallback_table::read(call.project).and_then(|table| table.for_command(&command)?.prefix.clone());
     let outcome = bash::outcome(&command, &failure.error);
     let name = match (&row, outcome) {
         // An exit status that is an answer is none of a failure, whatever the table says.
@@ -75,11 +80,16 @@ fn bash_failed(call: &Call<'_>, failure: &Failure<'_>) -> Option<Fact<'static>> 
         (None, BashOutcome::Outage) => bash::program(&command).to_owned(),
         (None, BashOutcome::Check | BashOutcome::Other) => return None,
     };
-    let line = bash::first_error_line(&failure.error).unwrap_or(&failure.error);
-    Some(failing(call, &failure.call, format!("bash:{name}"), OUTAGE, line))
+    Some(failing(call, &failure.call, format!("bash:{name}"), OUTAGE, &bash::cause(&failure.error)))
 }
 
-fn failing(call: &Call<'_>, of: &ToolCall<'_>, key: String, class: &'static str, error: &str) -> Fact<'static> {
+fn failing(
+    call: &Call<'_>,
+    of: &ToolCall<'_>,
+    key: String,
+    class: &'static str,
+    error: &str,
+) -> Fact<'static> {
     let mut fact = fact(call, What::Fail, key, of);
     fact.cls = class.into();
     fact.tool = of.tool.clone().into_owned().into();
