@@ -23,7 +23,13 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// Puts a call together.
     #[must_use]
-    pub fn new(program: &'static str, event: &'a Event<'a>, env: &'a Env, project: &'a Project, now: Now) -> Self {
+    pub fn new(
+        program: &'static str,
+        event: &'a Event<'a>,
+        env: &'a Env,
+        project: &'a Project,
+        now: Now,
+    ) -> Self {
         Self { program, event, env, project, now, config: std::cell::OnceCell::new() }
     }
 

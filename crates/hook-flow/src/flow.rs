@@ -55,7 +55,8 @@ fn try_track(call: &Call<'_>, trackers: &[&dyn Tracker]) -> std::io::Result<Spok
     };
     let empty = State::default();
     let known = Known { state: before.as_ref().map_or(&empty, Ledger::state), session: session.as_ref() };
-    let mut facts: Vec<Fact<'static>> = trackers.iter().flat_map(|tracker| tracker.facts(call, &known)).collect();
+    let mut facts: Vec<Fact<'static>> =
+        trackers.iter().flat_map(|tracker| tracker.facts(call, &known)).collect();
     if facts.is_empty() {
         return Ok(Spoken::default());
     }
@@ -131,5 +132,8 @@ pub fn reply(advice: &[Advice]) -> Reply {
     if cut > 0 {
         text.push_str(&format!("\n({cut} more not shown)"));
     }
-    Reply { agent: (!text.is_empty()).then_some(text), person: (!person.is_empty()).then(|| person.join("\n")) }
+    Reply {
+        agent: (!text.is_empty()).then_some(text),
+        person: (!person.is_empty()).then(|| person.join("\n")),
+    }
 }

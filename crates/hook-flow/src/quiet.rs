@@ -63,8 +63,20 @@ fn has(bytes: &[u8], literal: &[u8]) -> bool {
 /// Cheap look before the payload is parsed: transport errors of MCP results name one of these.
 fn may_be_short_text(tail: &[u8]) -> bool {
     const WORDS: [&[u8]; 14] = [
-        b"ECONN", b"EPIPE", b"ETIMEDOUT", b"ENOTFOUND", b"EHOSTUNREACH", b"losed", b"onnect", b"imed out", b"imeout",
-        b"transport", b"socket", b"fetch", b"running", b"SSE",
+        b"ECONN",
+        b"EPIPE",
+        b"ETIMEDOUT",
+        b"ENOTFOUND",
+        b"EHOSTUNREACH",
+        b"losed",
+        b"onnect",
+        b"imed out",
+        b"imeout",
+        b"transport",
+        b"socket",
+        b"fetch",
+        b"running",
+        b"SSE",
     ];
     WORDS.iter().any(|word| has(tail, word))
 }

@@ -30,6 +30,8 @@ pub struct Journal {
     state: State,
     /// Offset up to which `state` holds everything.
     upto: u64,
+    /// Whether the last fold ended with a whole line.
+    tail_is_empty: bool,
     /// State and offset that a new `carry` would hold.
     to_carry: Option<(State, u64)>,
 }
@@ -48,7 +50,8 @@ impl Journal {
     pub fn open_or_make(dir: &Dir) -> io::Result<Self> {
         let file = dir.open_append(layout::JOURNAL)?;
         let size = file.metadata()?.len();
-        let mut journal = Self { file, state: State::default(), upto: 0, to_carry: None };
+        let mut journal =
+            Self { file, state: State::default(), upto: 0, tail_is_empty: true, to_carry: None };
         journal.fold_from_carry(size)?;
         Ok(journal)
     }
@@ -67,18 +70,35 @@ impl Journal {
         for fact in facts {
             write_line(&mut lines, fact)?;
         }
-        // A torn last line that appears between the look and the write would swallow ours: then once more.
-        for _ in 0..2 {
-            let lead = if self.ends_in_newline()? { "" } else { "\n" };
-            let end = self.write_once(lead, &lines)?;
-            let start = end - lines.len() as u64;
-            let clean = self.fold_to(start)?;
-            if clean || !lead.is_empty() {
-                self.upto = end;
-                return Ok(facts.iter().map(|fact| self.state.apply(fact)).collect());
-            }
+        let Some((first, rest)) = facts.split_first() else { return Ok(Vec::new()) };
+        if self.append_behind(&lines)? {
+            return Ok(facts.iter().map(|fact| self.state.apply(fact)).collect());
         }
-        Err(io::Error::other("the journal's last line is torn again and again"))
+        // A line was torn between the look and the write, and swallowed our first one: that one once more.
+        let rest: Vec<Applied> = rest.iter().map(|fact| self.state.apply(fact)).collect();
+        lines.clear();
+        lines.push(b'\n');
+        write_line(&mut lines, first)?;
+        self.append_behind(&lines)?;
+        let first = self.state.apply(first);
+        Ok(std::iter::once(first).chain(rest).collect())
+    }
+
+    /// Appends lines in one write and folds all before them. Returns whether the first begins on a line of its own.
+    fn append_behind(&mut self, lines: &[u8]) -> io::Result<bool> {
+        let lead = if self.ends_in_newline()? { "" } else { "\n" };
+        let end = self.write_once(lead, lines)?;
+        self.fold_to(end - lines.len() as u64)?;
+        let own_line = !lead.is_empty() || lines.first() == Some(&b'\n');
+        if !self.tail_is_empty && own_line {
+            // Torn for good. It counts if nothing but its newline is missing.
+            let tail = read_range(&self.file, self.upto, end - lines.len() as u64)?;
+            self.apply(&tail);
+        }
+        let clean = self.tail_is_empty || own_line;
+        self.upto = end;
+        self.tail_is_empty = true;
+        Ok(clean)
     }
 
     /// Folds what others wrote since; returns whether there was anything.
@@ -159,29 +179,31 @@ impl Journal {
         }
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
         let mark = (lines >= CARRY_AFTER + CARRY_LAG).then(|| lines - CARRY_LAG);
-        let mut offset = from;
-        for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-            if Some(number) == mark {
-                self.to_carry = Some((self.state.clone(), offset));
-            }
-            self.apply(line);
-            offset += line.len() as u64;
-        }
-        self.upto = size;
+        self.upto = from;
+        self.fold_lines(&bytes, mark);
         Ok(())
     }
 
-    /// Folds what stands between here and `to`; returns whether that ends with a whole line.
-    fn fold_to(&mut self, to: u64) -> io::Result<bool> {
-        if to <= self.upto {
-            return Ok(true);
+    /// Folds the whole lines between here and `to`. What follows the last newline may still be in the writing: the
+    /// system shows a long write page by page.
+    fn fold_to(&mut self, to: u64) -> io::Result<()> {
+        if to > self.upto {
+            let bytes = read_range(&self.file, self.upto, to)?;
+            self.fold_lines(&bytes, None);
         }
-        let bytes = read_range(&self.file, self.upto, to)?;
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        Ok(())
+    }
+
+    fn fold_lines(&mut self, bytes: &[u8], mark: Option<usize>) {
+        let whole = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
+        for (number, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+            if Some(number) == mark {
+                self.to_carry = Some((self.state.clone(), self.upto));
+            }
             self.apply(line);
+            self.upto += line.len() as u64;
         }
-        self.upto = to;
-        Ok(bytes.last() == Some(&b'\n'))
+        self.tail_is_empty = whole == bytes.len();
     }
 
     fn apply(&mut self, line: &[u8]) {
@@ -220,8 +242,6 @@ fn last_carry(bytes: &[u8]) -> Option<Fact<'_>> {
             serde_json::from_slice::<Fact<'_>>(line).ok().filter(|fact| fact.v <= VERSION && fact.s.is_some())
         })
 }
-
-
 
 /// Appends one line of at most [`MAX_LINE`] bytes; evidence gives way first.
 fn write_line(lines: &mut Vec<u8>, fact: &Fact<'_>) -> io::Result<()> {

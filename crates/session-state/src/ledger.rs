@@ -57,7 +57,8 @@ impl Ledger {
         let mut batch = Vec::with_capacity(facts.len() + 1);
         for fact in facts {
             if matches!(fact.k, What::Fail | What::Api)
-                && let Some(mut import) = views::import(&self.dir, self.journal.state(), &fact.key, &fact.tool)
+                && let Some(mut import) =
+                    views::import(&self.dir, self.journal.state(), &fact.key, &fact.tool)
             {
                 import.t = fact.t;
                 import.by = fact.by.clone();

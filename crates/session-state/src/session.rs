@@ -77,7 +77,6 @@ impl Session {
         names.retain(|name| name != layout::GITIGNORE);
         names
     }
-
 }
 
 fn ignore(dir: &Dir) -> io::Result<()> {

@@ -61,7 +61,11 @@ mod tests {
             )
             .unwrap();
         }
-        writeln!(file, r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"toolu_c"}}]}}}}"#).unwrap();
+        writeln!(
+            file,
+            r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"toolu_c"}}]}}}}"#
+        )
+        .unwrap();
         let of = |call: &str| id(file.path(), call);
         assert_eq!(of("toolu_a").as_deref(), Some("msg_1"));
         assert_eq!(of("toolu_a"), of("toolu_b"));

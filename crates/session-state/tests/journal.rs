@@ -30,7 +30,13 @@ fn temporary() -> (tempfile::TempDir, Dir) {
 }
 
 fn write_raw(top: &Path, bytes: &[u8]) {
-    OpenOptions::new().create(true).append(true).open(top.join("journal.jsonl")).unwrap().write_all(bytes).unwrap();
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(top.join("journal.jsonl"))
+        .unwrap()
+        .write_all(bytes)
+        .unwrap();
 }
 
 #[test]
@@ -44,7 +50,10 @@ fn no_journal_is_no_error_and_none_is_made_by_looking() {
 fn lines_that_do_not_parse_are_skipped_and_swallow_nothing() {
     let (top, dir) = temporary();
     Journal::open_or_make(&dir).unwrap().append(&[fact(What::Fail, "1")]).unwrap();
-    write_raw(top.path(), b"not json\n\n{\"v\":9,\"k\":\"fail\",\"id\":\"n\",\"key\":\"tool:a\"}\n{\"v\":1,\"k\":\"fa");
+    write_raw(
+        top.path(),
+        b"not json\n\n{\"v\":9,\"k\":\"fail\",\"id\":\"n\",\"key\":\"tool:a\"}\n{\"v\":1,\"k\":\"fa",
+    );
     Journal::open_or_make(&dir).unwrap().append(&[fact(What::Fail, "2")]).unwrap();
     assert_eq!(failures(&dir), 2, "the torn line got its newline, the newer version was left alone");
 }
@@ -128,7 +137,7 @@ fn thirty_two_writers_lose_nothing_and_each_step_is_seen_by_one() {
     assert_eq!(failures(&dir), (WRITERS * EACH) as u64);
     let mut sorted = seen;
     sorted.sort_unstable();
-    assert_eq!(sorted, (1..=(WRITERS * EACH) as u64).collect::<Vec<_>>(), "every count exactly once");
+    assert!(sorted.iter().copied().eq(1..=(WRITERS * EACH) as u64), "every count exactly once");
 }
 
 proptest! {
@@ -149,7 +158,7 @@ proptest! {
         // A line that lost nothing but its newline is whole.
         let tail = kept.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         let whole = newlines + usize::from(tail.ends_with(b"}"));
-        prop_assert_eq!(failures(&dir), whole as u64);
+        prop_assert_eq!(failures(&dir), newlines as u64, "what follows the last newline may still be in the writing");
         Journal::open_or_make(&dir).unwrap().append(&[fact(What::Fail, "one more")]).unwrap();
         prop_assert_eq!(failures(&dir), whole as u64 + 1);
     }

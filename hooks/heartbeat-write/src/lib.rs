@@ -39,7 +39,8 @@ fn alive(call: &Call<'_>) -> io::Result<()> {
     if main && matches!(call.event.kind, Kind::SessionStart { .. } | Kind::Stop) {
         loops::checkpoint(&session.dir)?;
     }
-    if main && matches!(call.event.kind, Kind::SessionStart { source: Source::Startup | Source::Resume, .. }) {
+    if main && matches!(call.event.kind, Kind::SessionStart { source: Source::Startup | Source::Resume, .. })
+    {
         retention::sweep(&session.sessions, &session.name, call.now);
     }
     Ok(())
