@@ -302,15 +302,6 @@ pub fn permanent(class: ApiClass) -> Option<Advice> {
     Some(Advice::new(Tag::PermanentError, agent.to_owned(), person.to_owned()))
 }
 
-/// The last `n` notes of these hooks did not reach the conversation: said to the person only.
-pub fn notes_not_delivered(n: u32) -> Advice {
-    let person = match n {
-        1 => "the last note did not reach the conversation: `recovery doctor` shows why.".to_owned(),
-        _ => format!("the last {n} notes did not reach the conversation: `recovery doctor` shows why."),
-    };
-    Advice::new(Tag::CrashRecovery, None, person)
-}
-
 // Crash recovery: one function a sentence, joined by `crash_recovery`
 
 /// How a session that was interrupted went away.
@@ -333,8 +324,10 @@ pub struct Interrupted<'a> {
     pub running: Option<(&'a str, &'a str)>,
     /// The last prompt a person wrote.
     pub prompt: Option<&'a str>,
-    /// Files it edited since the last commit.
+    /// Files it edited.
     pub edited: &'a [&'a str],
+    /// Whether these are the edits since the last commit; else those its transcript shows.
+    pub since_commit: bool,
     /// How it went away.
     pub how: HowEnded,
 }
@@ -362,7 +355,8 @@ pub fn interrupted_session(session: &Interrupted<'_>) -> String {
         text.push_str(&format!("; last prompt: {}", quoted(prompt, 80)));
     }
     if !session.edited.is_empty() {
-        text.push_str(&format!("; edited since the last commit: {}", listed(session.edited, 4, path_words)));
+        let since = if session.since_commit { " since the last commit" } else { "" };
+        text.push_str(&format!("; edited{since}: {}", listed(session.edited, 4, path_words)));
     }
     text.push_str(&format!(". `claude --resume {id}` continues it."));
     text
@@ -441,6 +435,16 @@ pub fn plan_open(path: &str, open: usize, done: usize) -> String {
     }
 }
 
+/// Further sessions that were interrupted, beside the one told in full.
+pub fn more_interrupted(ids: &[&str]) -> String {
+    let what = if ids.len() == 1 { "1 more session was" } else { "more sessions were" };
+    let short = listed(ids, 4, |id| safe(id, NAME_CHARS).chars().take(8).collect());
+    match ids.len() {
+        1 => format!("{what} interrupted: {short}."),
+        n => format!("{n} {what} interrupted: {short}."),
+    }
+}
+
 /// A hand-off that an earlier session left.
 pub fn handoff(path: &str) -> String {
     format!("{} is a hand-off of an earlier session.", path_words(path))
@@ -485,7 +489,7 @@ pub fn crash_recovery<S: AsRef<str>>(sentences: &[S]) -> Option<Advice> {
 }
 
 fn remark(left_out: usize) -> String {
-    format!("{left_out} more: `recovery status` shows them.")
+    format!("{left_out} more not shown.")
 }
 
 // Making values from outside safe

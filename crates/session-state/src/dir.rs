@@ -132,6 +132,22 @@ impl Dir {
     /// Replaces a file by a new one, in one step for readers. `sync`: the bytes are on disk before the name changes
     /// (for files of others and for what is work to rebuild). The mode of an old file is kept.
     pub fn replace(&self, name: &str, bytes: &[u8], sync: bool) -> io::Result<()> {
+        self.replace_when(name, bytes, sync, || true).map(|_| ())
+    }
+
+    /// Replaces a file of another program, synced, if `unchanged` still says so right before. Returns whether it was
+    /// done.
+    pub fn replace_if(&self, name: &str, bytes: &[u8], unchanged: impl FnOnce() -> bool) -> io::Result<bool> {
+        self.replace_when(name, bytes, true, unchanged)
+    }
+
+    fn replace_when(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        sync: bool,
+        go: impl FnOnce() -> bool,
+    ) -> io::Result<bool> {
         let temporary = layout::temporary(name, platform::nonce());
         let written = (|| {
             let mut file = self.handle.create_new(&temporary)?;
@@ -142,9 +158,13 @@ impl Dir {
             if sync {
                 file.sync_all()?;
             }
-            self.handle.rename(&temporary, name)
+            if !go() {
+                return Ok(false);
+            }
+            self.handle.rename(&temporary, name)?;
+            Ok(true)
         })();
-        if written.is_err() {
+        if !matches!(written, Ok(true)) {
             // Nothing more can be done about a temporary file that cannot be removed.
             let _ = self.handle.remove_file(&temporary);
         }

@@ -8,7 +8,7 @@ pub const LOGS: &str = "logs";
 pub const LOG: &str = "error-recovery.log";
 /// In [`SESSIONS`]: one empty file for each session that has not ended well.
 pub const OPEN_SESSIONS: &str = ".open";
-/// In [`SESSIONS`]: which plans were told to which sessions.
+/// In [`OPEN_SESSIONS`]: which plans were told to which sessions.
 pub const TOLD_PLANS: &str = ".told-plans";
 /// Makes a folder invisible to git.
 pub const GITIGNORE: &str = ".gitignore";

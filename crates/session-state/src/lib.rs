@@ -2,19 +2,22 @@
 //!
 //! One module a file. Nothing here decides what to say (crate `rules` does); nothing outside opens these files.
 
+pub mod claims;
 pub mod client_sessions;
 mod clock;
 mod config;
 mod dir;
-pub mod fallback_table;
 pub mod env;
+pub mod fallback_table;
 pub mod heartbeat;
 pub mod journal;
 pub mod layout;
 pub mod ledger;
 mod lock;
 pub mod log;
+pub mod loops;
 mod names;
+pub mod plans;
 mod platform;
 pub mod process;
 pub mod retention;
@@ -24,6 +27,7 @@ pub mod session_file;
 pub mod status;
 pub mod times;
 pub mod tool_message;
+pub mod transcript;
 pub mod views;
 
 pub use clock::Now;

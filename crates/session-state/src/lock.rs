@@ -1,6 +1,6 @@
-//! `.state.lock`: who writes views, and who may mend a file of another program.
+//! Who writes views (`.state.lock`), and who may mend a file of another program.
 //!
-//! Made once, never renamed and never removed, so that everybody locks the same file. Released by the system when the
+//! `.state.lock` is made once, never renamed and never removed, so that everybody locks the same file. Locks are released by the system when the
 //! holder ends in whatever way.
 
 use std::fs::File;
@@ -29,17 +29,31 @@ impl StateLock {
             Err(error) => Err(error),
         }
     }
+}
 
+/// A lock on another program's file, held on the file itself: nothing is left beside it.
+#[derive(Debug)]
+pub(crate) struct FileLock<'f>(&'f File);
+
+impl<'f> FileLock<'f> {
     /// Takes the lock, waiting a little. None: then nothing is changed.
-    pub fn take(dir: &Dir) -> io::Result<Option<Self>> {
+    pub(crate) fn take(file: &'f File) -> io::Result<Option<Self>> {
         let until = Instant::now() + PATIENCE;
         loop {
-            match Self::try_take(dir)? {
-                Some(lock) => return Ok(Some(lock)),
-                None if Instant::now() >= until => return Ok(None),
-                None => std::thread::sleep(PAUSE),
+            match fs2::FileExt::try_lock_exclusive(file) {
+                Ok(()) => return Ok(Some(Self(file))),
+                Err(error) if error.kind() != fs2::lock_contended_error().kind() => return Err(error),
+                Err(_) if Instant::now() >= until => return Ok(None),
+                Err(_) => std::thread::sleep(PAUSE),
             }
         }
+    }
+}
+
+impl Drop for FileLock<'_> {
+    fn drop(&mut self) {
+        // Released at close in any case.
+        let _ = fs2::FileExt::unlock(self.0);
     }
 }
 

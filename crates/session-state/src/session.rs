@@ -74,7 +74,7 @@ impl Session {
     pub fn open_names(sessions: &Dir, limit: usize) -> Vec<String> {
         let Ok(open) = sessions.folder(layout::OPEN_SESSIONS) else { return Vec::new() };
         let mut names = open.names(limit);
-        names.retain(|name| name != layout::GITIGNORE);
+        names.retain(|name| !name.starts_with('.'));
         names
     }
 }

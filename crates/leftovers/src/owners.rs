@@ -1,0 +1,77 @@
+//! Whether a session lives, from the signs a hook can read cheaply. No terminal is asked: that would start a process.
+
+use rules::liveness::{self, Process, Signs, Terminal, Verdict};
+use session_state::client_sessions::{self, ClientSession};
+use session_state::{Dir, file_name, heartbeat, session_file, status};
+
+use crate::Scan;
+
+/// The client writes one file for each running client; more than this are not looked at.
+const MAX_CLIENTS: usize = 512;
+
+/// What is known about all sessions.
+#[derive(Debug)]
+pub(crate) struct Owners {
+    /// The client's own list.
+    pub(crate) clients: Vec<ClientSession>,
+    sessions: Option<Dir>,
+    /// The folder name of the session that starts: it lives.
+    current: String,
+    now: session_state::Now,
+}
+
+impl Owners {
+    pub(crate) fn read(scan: &Scan<'_>) -> Self {
+        let clients = scan.env.client_config_dir().map(|config| client_sessions::all(&config, MAX_CLIENTS));
+        Self {
+            clients: clients.unwrap_or_default(),
+            sessions: scan.project.sessions(),
+            current: scan.session.name.clone(),
+            now: scan.now,
+        }
+    }
+
+    /// Judges a session by its id.
+    pub(crate) fn verdict(&self, id: &str) -> Verdict {
+        let name = file_name(id);
+        if name == self.current {
+            return Verdict::Alive;
+        }
+        let dir = self.sessions.as_ref().and_then(|sessions| sessions.folder(&name).ok());
+        liveness::verdict(&self.signs(dir.as_ref(), Some(id)))
+    }
+
+    /// Judges the session whose folder this is; `id` where it is known.
+    pub(crate) fn verdict_of(&self, dir: &Dir, id: Option<&str>) -> Verdict {
+        liveness::verdict(&self.signs(Some(dir), id))
+    }
+
+    /// The signs of a session's process; gone is a proof.
+    pub(crate) fn process(&self, dir: Option<&Dir>, id: Option<&str>) -> Process {
+        let clients = || self.clients.iter().filter(|client| Some(client.session_id.as_str()) == id);
+        if clients().any(|client| client.presence() == Process::Alive) {
+            return Process::Alive;
+        }
+        let recorded =
+            dir.and_then(session_file::read).and_then(|file| file.process).map(|process| process.presence());
+        match recorded {
+            Some(presence) => presence,
+            None if clients().any(|client| client.presence() == Process::Gone) => Process::Gone,
+            None => Process::Unknown,
+        }
+    }
+
+    fn signs(&self, dir: Option<&Dir>, id: Option<&str>) -> Signs {
+        Signs {
+            heartbeat_age_s: dir.and_then(|dir| heartbeat::age_s(dir, self.now)),
+            process: self.process(dir, id),
+            terminal: Terminal::NotRecorded,
+            mark: dir.and_then(status::read).and_then(status::Status::mark),
+        }
+    }
+}
+
+/// Whether somebody is there, or may have been a moment ago.
+pub(crate) const fn shows_life(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Alive | Verdict::Idle | Verdict::Orphan | Verdict::NotYet)
+}

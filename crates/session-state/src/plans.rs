@@ -1,0 +1,114 @@
+//! `.working-state/current-plan.md`: the plan in work, and to whom it was told. The plan itself is only read.
+
+use std::io::{self, Write};
+
+use crate::dir::{Dir, FileKind};
+use crate::names::{file_name, hash_name};
+use crate::{layout, session::Session};
+
+/// A plan is told to this many sessions as long as it does not change.
+pub const MAX_SESSIONS: usize = 3;
+
+const LIMIT: usize = 1024 * 1024;
+const TOLD_LIMIT: usize = 256 * 1024;
+
+/// A plan as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Boxes not ticked.
+    pub open: usize,
+    /// Boxes ticked.
+    pub done: usize,
+    /// Last change, seconds since 1970.
+    pub mtime_s: i64,
+    fingerprint: String,
+}
+
+/// Where the plan lies, below the project's root.
+#[must_use]
+pub fn path() -> String {
+    format!("{}/{}", layout::WORKING_STATE, layout::CURRENT_PLAN)
+}
+
+/// Reads the plan. None: there is none.
+#[must_use]
+pub fn read(root: &Dir) -> Option<Plan> {
+    let folder = root.folder(layout::WORKING_STATE).ok()?;
+    let stat =
+        folder.stat(layout::CURRENT_PLAN).filter(|stat| stat.kind == FileKind::File && stat.size > 0)?;
+    let bytes = folder.read(layout::CURRENT_PLAN, LIMIT).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let boxes = || text.lines().filter_map(tick);
+    Some(Plan {
+        open: boxes().filter(|ticked| !ticked).count(),
+        done: boxes().filter(|ticked| *ticked).count(),
+        mtime_s: stat.mtime_s,
+        fingerprint: hash_name(&format!("{} {} {}", stat.mtime_s, stat.mtime_ns, stat.size)),
+    })
+}
+
+/// `- [ ]` is an open box, `- [x]` a ticked one.
+fn tick(line: &str) -> Option<bool> {
+    let line = line.trim_start();
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = if rest.len() < line.len() {
+        rest.strip_prefix(". ")
+    } else {
+        ["- ", "* ", "+ "].iter().find_map(|m| line.strip_prefix(m))
+    }?;
+    match item.trim_start().get(..3)? {
+        "[ ]" => Some(false),
+        "[x]" | "[X]" => Some(true),
+        _ => None,
+    }
+}
+
+/// Notes that a plan is told to a session. Returns whether it may be: not told to this session before, and not to
+/// [`MAX_SESSIONS`] others as it stands.
+pub fn tell(plan: &Plan, session: &Session) -> io::Result<bool> {
+    let folder = session.sessions.folder(layout::OPEN_SESSIONS)?;
+    let told = match folder.read(layout::TOLD_PLANS, TOLD_LIMIT) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        // Too large to be ours: then it is told to nobody.
+        Err(error) => return Err(error),
+    };
+    let mut names: Vec<&str> = told
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(plan_of, _)| *plan_of == plan.fingerprint)
+        .map(|(_, name)| name)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.contains(&session.name.as_str()) || names.len() >= MAX_SESSIONS {
+        return Ok(false);
+    }
+    if told.len() > TOLD_LIMIT / 2 {
+        // Old plans are forgotten; at worst one is told three times more.
+        folder.replace(layout::TOLD_PLANS, b"", false)?;
+    }
+    let line = format!("{} {}\n", plan.fingerprint, file_name(&session.name));
+    folder.open_append(layout::TOLD_PLANS)?.write_all(line.as_bytes())?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes() {
+        for (line, ticked) in [
+            ("- [ ] a", Some(false)),
+            ("  * [x] b", Some(true)),
+            ("3. [X] c", Some(true)),
+            ("- [-] d", None),
+            ("[ ] e", None),
+            ("- f", None),
+            ("2026 [ ] g", None),
+        ] {
+            assert_eq!(tick(line), ticked, "{line}");
+        }
+    }
+}
