@@ -61,7 +61,10 @@ pub(crate) enum VersionSource {
 }
 
 /// Returns the client's version: the one given, else what the installed client says, else the newest known.
-pub(crate) fn find(given: Option<ClientVersion>, environment: &Environment) -> (ClientVersion, VersionSource) {
+pub(crate) fn find(
+    given: Option<ClientVersion>,
+    environment: &Environment,
+) -> (ClientVersion, VersionSource) {
     if let Some(version) = given {
         return (version, VersionSource::Given);
     }
@@ -77,8 +80,11 @@ pub(crate) fn find(given: Option<ClientVersion>, environment: &Environment) -> (
 /// Returns the client's program: from the `PATH`, else where its own installers put it.
 fn installed_client(environment: &Environment) -> Option<PathBuf> {
     let file = crate::programs::file_name("claude");
-    let own_places = environment.home.iter().flat_map(|home| [home.join(".local/bin"), home.join(".claude/local")]);
-    environment.find_on_path("claude").or_else(|| own_places.map(|dir| dir.join(&file)).find(|path| path.is_file()))
+    let own_places =
+        environment.home.iter().flat_map(|home| [home.join(".local/bin"), home.join(".claude/local")]);
+    environment
+        .find_on_path("claude")
+        .or_else(|| own_places.map(|dir| dir.join(&file)).find(|path| path.is_file()))
 }
 
 fn ask(client: &std::path::Path) -> Result<ClientVersion, String> {

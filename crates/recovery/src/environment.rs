@@ -36,8 +36,10 @@ impl Environment {
         let home = absolute(HOME).or_else(|| env::home_dir().filter(|path| path.is_absolute()));
         let current_exe = env::current_exe()?;
         Ok(Self {
-            data_home: absolute(XDG_DATA_HOME).or_else(|| home.as_ref().map(|home| home.join(".local/share"))),
-            config_dir: absolute(CLAUDE_CONFIG_DIR).or_else(|| home.as_ref().map(|home| home.join(".claude"))),
+            data_home: absolute(XDG_DATA_HOME)
+                .or_else(|| home.as_ref().map(|home| home.join(".local/share"))),
+            config_dir: absolute(CLAUDE_CONFIG_DIR)
+                .or_else(|| home.as_ref().map(|home| home.join(".claude"))),
             search_path: env::var_os(PATH),
             current_dir: env::current_dir()?,
             current_exe: current_exe.canonicalize().unwrap_or(current_exe),

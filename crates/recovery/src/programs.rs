@@ -145,7 +145,10 @@ mod tests {
             (r"/with\ blank/tool-degradation", Some(("tool-degradation", false))),
             (r"C:\tools\recovery-hooks.exe", Some(("recovery-hooks", false))),
             (r#""C:\Program Files\x\crash-recovery-check.exe""#, Some(("crash-recovery-check", false))),
-            ("command -v recovery-hooks >/dev/null 2>&1 && exec recovery-hooks; exit 0", Some(("recovery-hooks", true))),
+            (
+                "command -v recovery-hooks >/dev/null 2>&1 && exec recovery-hooks; exit 0",
+                Some(("recovery-hooks", true)),
+            ),
             ("command -v prettier && exec prettier", None),
             ("bash -c /x/error-tracker", None),
             ("/x/error-tracker-2", None),

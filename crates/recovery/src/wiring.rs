@@ -62,9 +62,11 @@ impl Event {
     /// latest dates that the record supports: StopFailure by the client's changelog, the others by clients seen.
     pub(crate) fn since(self) -> ClientVersion {
         match self {
-            Self::SessionStart | Self::UserPromptSubmit | Self::PostToolUse | Self::Stop | Self::SessionEnd => {
-                ClientVersion::new(1, 0, 128)
-            }
+            Self::SessionStart
+            | Self::UserPromptSubmit
+            | Self::PostToolUse
+            | Self::Stop
+            | Self::SessionEnd => ClientVersion::new(1, 0, 128),
             Self::PostToolUseFailure => ClientVersion::new(2, 1, 0),
             Self::StopFailure => ClientVersion::new(2, 1, 78),
             Self::PostToolBatch => ClientVersion::new(2, 1, 150),
@@ -138,18 +140,23 @@ pub(crate) enum CommandForm {
     /// A shell line that does nothing where the program is not on the `PATH`: for files that a team shares.
     Silent,
     /// A shell line that looks for the program in the plugin's own folder too, and says once that it is not built.
+    /// Nothing writes it at run time: it stands in the plugin's `hooks.json`, which a test compares.
+    #[cfg(test)]
     Plugin,
 }
 
 impl CommandForm {
+    #[cfg_attr(not(test), expect(unused_variables, reason = "only the plugin's line depends on the event"))]
     fn entry(&self, wire: &Wire, event: Event, version: &ClientVersion) -> HookEntry {
         let name = wire.program.name();
         let (command, args) = match self {
             Self::Installed { bin_dir } => {
-                let path = format!("{bin_dir}{}{}", std::path::MAIN_SEPARATOR, crate::programs::file_name(name));
+                let path =
+                    format!("{bin_dir}{}{}", std::path::MAIN_SEPARATOR, crate::programs::file_name(name));
                 if *version >= EXEC_FORM_SINCE { (path, Some([])) } else { (shell_quoted(&path), None) }
             }
             Self::Silent => (format!("command -v {name} >/dev/null 2>&1 && exec {name}; exit 0"), None),
+            #[cfg(test)]
             Self::Plugin => (plugin_line(name, event), None),
         };
         HookEntry { kind: "command", command, args, timeout: TIMEOUT_S, is_async: wire.is_async }
@@ -168,6 +175,7 @@ fn shell_quoted(path: &str) -> String {
 /// The braces of `${CLAUDE_PLUGIN_ROOT}` would be filled in by the client *before* the shell reads the line, unquoted;
 /// without braces the shell reads the variable and every path is safe. The message is JSON, so that it names the
 /// folder only if no character of it needs escaping.
+#[cfg(test)]
 fn plugin_line(name: &str, event: Event) -> String {
     let found = format!(
         "command -v {name} >/dev/null 2>&1 && exec {name}; \
