@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{install::InstallArguments, uninstall::UninstallArguments};
+use crate::{explain::ExplainArguments, install::InstallArguments, uninstall::UninstallArguments};
 
 /// Hooks that tell Claude Code what a crash interrupted and which tool is down.
 #[derive(Debug, Parser)]
@@ -24,4 +24,5 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     Install(InstallArguments),
     Uninstall(UninstallArguments),
+    Explain(ExplainArguments),
 }

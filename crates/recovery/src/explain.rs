@@ -20,7 +20,6 @@ pub(crate) struct ExplainArguments {
 
 const EXAMPLES: &str = r#"Topics:
   mcp-error   `error`: what kind of failure of an MCP call it is, and whether it counts toward the retry limit
-  failure     `error`: what kind of failure of a build or a check it is
   circular    `previous_failed` (oldest first), `current`: whether this is the same fix once more
   model       `in`: the family of a model id, and the next larger one
   liveness    `heartbeat_age_s`, `process`, `tmux`, `ended_mark`, `next_session_id`, `status`: is a session alive
@@ -33,13 +32,8 @@ Examples:
 type Answer = fn(&Map<String, Value>) -> Value;
 
 /// Every topic, in the order of the help.
-const TOPICS: [(&str, Answer); 5] = [
-    ("mcp-error", mcp_error),
-    ("failure", failure),
-    ("circular", circular),
-    ("model", model),
-    ("liveness", liveness),
-];
+const TOPICS: [(&str, Answer); 4] =
+    [("mcp-error", mcp_error), ("circular", circular), ("model", model), ("liveness", liveness)];
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -90,10 +84,6 @@ fn text<'q>(question: &'q Map<String, Value>, field: &str) -> &'q str {
 fn mcp_error(question: &Map<String, Value>) -> Value {
     let class = rules::mcp::classify(text(question, "error"));
     json!({ "class": class.name(), "counts": class.counts() })
-}
-
-fn failure(question: &Map<String, Value>) -> Value {
-    json!({ "class": rules::failure::classify(text(question, "error")).name() })
 }
 
 fn circular(question: &Map<String, Value>) -> Value {

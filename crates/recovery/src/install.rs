@@ -258,7 +258,8 @@ impl<'a> Plan<'a> {
             printer.fact("", format_args!("{} ({})", edit.file.path.display(), counted(&edit.changes)));
         }
         if self.target.before.bytes.is_some() && self.target.changes_the_file() {
-            printer.fact("original", format_args!("kept as {}", self.target.backup.original().display()));
+            let kept = if dry_run { "would be kept" } else { "kept" };
+            printer.fact("original", format_args!("{kept} as {}", self.target.backup.original().display()));
         }
         let events: Vec<&str> = self.wiring.events.iter().map(|wired| wired.event.name()).collect();
         printer.fact("events", events.join(" "));

@@ -7,6 +7,7 @@ mod cli;
 mod client_version;
 mod environment;
 mod exit_status;
+mod explain;
 mod hint;
 mod install;
 mod platform;
@@ -46,5 +47,6 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
     match cli.verb {
         Verb::Install(arguments) => install::run(&arguments, &environment()?, printer),
         Verb::Uninstall(arguments) => uninstall::run(&arguments, &environment()?, printer),
+        Verb::Explain(arguments) => explain::run(&arguments, printer),
     }
 }

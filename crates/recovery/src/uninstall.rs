@@ -101,10 +101,10 @@ struct Removal {
 
 enum RemovalResult {
     Unchanged,
-    /// Bytes to write, and whether they are those from before the install.
+    /// Bytes to write, and how they compare with the file before the install.
     Rewritten {
         bytes: Vec<u8>,
-        is_original: bool,
+        compared: Compared,
     },
     /// The file was made by install; perhaps the folder too.
     Gone {
@@ -112,14 +112,27 @@ enum RemovalResult {
     },
 }
 
+#[derive(Clone, Copy)]
+enum Compared {
+    /// The very same bytes.
+    Original,
+    /// The original without the entries of ours that it held already.
+    OriginalWithoutOlder,
+    /// What it is now without our entries: somebody else changed it in between, or nobody knows the original.
+    Edited,
+}
+
 impl RemovalResult {
     fn described(&self) -> Option<&'static str> {
         match self {
             Self::Unchanged => None,
-            Self::Rewritten { is_original: true, .. } => Some("as it was before the install, byte for byte"),
-            Self::Rewritten { is_original: false, .. } => {
-                Some("our entries are out; it had other changes, which stay")
-            }
+            Self::Rewritten { compared, .. } => Some(match compared {
+                Compared::Original => "as it was before the install, byte for byte",
+                Compared::OriginalWithoutOlder => {
+                    "as it was before the install, less the entries of an older one"
+                }
+                Compared::Edited => "our entries are out, everything else is as it was",
+            }),
             Self::Gone { .. } => Some("removed; install had made it"),
         }
     }
@@ -155,14 +168,17 @@ impl Removal {
                 Some(original) => {
                     // The original may hold entries of an even older install; those go too.
                     let mut document = parse(original)?;
-                    let is_original = merge::unwire(&mut document).is_empty();
-                    let bytes = if is_original { original.clone() } else { document.to_bytes() };
-                    RemovalResult::Rewritten { bytes, is_original }
+                    if merge::unwire(&mut document).is_empty() {
+                        RemovalResult::Rewritten { bytes: original.clone(), compared: Compared::Original }
+                    } else {
+                        let compared = Compared::OriginalWithoutOlder;
+                        RemovalResult::Rewritten { bytes: document.to_bytes(), compared }
+                    }
                 }
             },
             None => {
                 merge::unwire(&mut document);
-                RemovalResult::Rewritten { bytes: document.to_bytes(), is_original: false }
+                RemovalResult::Rewritten { bytes: document.to_bytes(), compared: Compared::Edited }
             }
         };
         Ok(removal)

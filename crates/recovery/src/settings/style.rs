@@ -1,6 +1,9 @@
 //! The look of a JSON text, so that what is added looks like what was there.
 
-use std::ops::Range;
+use std::{
+    io::{self, Write},
+    ops::Range,
+};
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
@@ -24,7 +27,7 @@ impl Style {
     pub(super) fn render(&self, value: &impl Serialize) -> Result<String, serde_json::Error> {
         match self {
             Self::Minified => serde_json::to_string(value),
-            Self::OneLine => render_with(value, OneLineFormatter),
+            Self::OneLine => render_with(value, OneLineFormatter::default()),
             Self::Lines { newline, indent, unit } => {
                 let text = render_with(value, PrettyFormatter::with_indent(unit.as_bytes()))?;
                 // Strings hold no raw line break, so that every one here belongs to the layout.
@@ -51,39 +54,67 @@ fn render_with(value: &impl Serialize, formatter: impl Formatter) -> Result<Stri
 }
 
 /// Writes `{ "a": 1, "b": [ 2 ] }`, and empty brackets without a blank.
-struct OneLineFormatter;
+#[derive(Default)]
+struct OneLineFormatter {
+    /// Whether the innermost open bracket has something behind it.
+    has_content: bool,
+}
 
-impl Formatter for OneLineFormatter {
-    fn begin_array_value<W: ?Sized + std::io::Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> std::io::Result<()> {
-        writer.write_all(if first { b" " } else { b", " })
+impl OneLineFormatter {
+    fn open<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.has_content = false;
+        writer.write_all(bracket)
     }
 
-    fn end_array_value<W: ?Sized + std::io::Write>(&mut self, _writer: &mut W) -> std::io::Result<()> {
+    fn close<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
+        if self.has_content {
+            writer.write_all(b" ")?;
+        }
+        writer.write_all(bracket)
+    }
+
+    fn separate<W: ?Sized + Write>(writer: &mut W, first: bool) -> io::Result<()> {
+        writer.write_all(if first { b" " } else { b", " })
+    }
+}
+
+impl Formatter for OneLineFormatter {
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.open(writer, b"[")
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.close(writer, b"]")
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        Self::separate(writer, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, _writer: &mut W) -> io::Result<()> {
+        self.has_content = true;
         Ok(())
     }
 
-    fn end_array<W: ?Sized + std::io::Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
-        writer.write_all(b" ]")
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.open(writer, b"{")
     }
 
-    fn begin_object_key<W: ?Sized + std::io::Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> std::io::Result<()> {
-        writer.write_all(if first { b" " } else { b", " })
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.close(writer, b"}")
     }
 
-    fn begin_object_value<W: ?Sized + std::io::Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        Self::separate(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         writer.write_all(b": ")
     }
 
-    fn end_object<W: ?Sized + std::io::Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
-        writer.write_all(b" }")
+    fn end_object_value<W: ?Sized + Write>(&mut self, _writer: &mut W) -> io::Result<()> {
+        self.has_content = true;
+        Ok(())
     }
 }
 
