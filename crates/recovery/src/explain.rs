@@ -19,10 +19,14 @@ pub(crate) struct ExplainArguments {
 }
 
 const EXAMPLES: &str = r#"Topics:
-  mcp-error   `error`: what kind of failure of an MCP call it is, and whether it counts toward the retry limit
-  circular    `previous_failed` (oldest first), `current`: whether this is the same fix once more
-  model       `in`: the family of a model id, and the next larger one
-  liveness    `heartbeat_age_s`, `process`, `tmux`, `ended_mark`, `next_session_id`, `status`: is a session alive
+  mcp-error   what kind of failure of an MCP call is it, and does it count toward the retry limit
+              `error`
+  circular    is this the same fix once more
+              `previous_failed` (a list, oldest first), `current`
+  model       the family of a model id, and the next larger one
+              `in`
+  liveness    is a session alive
+              `heartbeat_age_s`, `process`, `tmux`, `ended_mark`, `next_session_id`, `status`
 
 Examples:
   echo '{"error": "Connection closed"}' | recovery explain mcp-error

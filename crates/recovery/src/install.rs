@@ -36,7 +36,7 @@ Examples:
   recovery install --dry-run                   show the change as a diff; write nothing
   recovery install --project ~/src/shop        wire one project
   recovery install --user                      wire all your projects
-  recovery install --shared                    wire the project for everybody who has the programs on the PATH
+  recovery install --shared                    wire the project for the whole team
   recovery install --separate                  four programs instead of one
   recovery install --client-version 2.1.80     write what that version of Claude Code understands")]
 pub(crate) struct InstallArguments {

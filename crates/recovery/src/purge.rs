@@ -21,7 +21,7 @@ use crate::{
 const SESSIONS: &str = "sessions";
 /// Index of open sessions, inside it.
 const OPEN_INDEX: &str = ".open";
-/// Folder of logs in a project.
+/// Folder of logs in a project; the log stands in the session's folder where this one was there before us.
 const LOGS: &str = "logs";
 /// Our log; its older generations have `.1` and so on behind the name.
 const LOG: &str = "error-recovery.log";
@@ -102,6 +102,7 @@ fn is_ours(folder: &Path, name: &str) -> bool {
         && (UNMISTAKABLE.contains(&name)
             || SHARED_NAMES.contains(&name)
             || is_view
+            || is_log(name)
             || (name == GITIGNORE && is_our_gitignore(folder)))
 }
 
@@ -112,11 +113,18 @@ fn remove_all(folder: &Path, files: &[String]) -> io::Result<()> {
     fs::remove_dir(folder)
 }
 
+/// Tells whether the name is that of our log, or of one of its older generations.
+fn is_log(name: &str) -> bool {
+    match name.strip_prefix(LOG).map(|rest| rest.strip_prefix('.')) {
+        Some(None) => name == LOG,
+        Some(Some(generation)) => !generation.is_empty() && generation.bytes().all(|byte| byte.is_ascii_digit()),
+        None => false,
+    }
+}
+
 fn purge_log(logs: &Path, kept: &mut Kept) {
     for name in names_in(logs) {
-        let generation = name.strip_prefix(LOG).map(|rest| rest.strip_prefix('.').unwrap_or(rest));
-        let is_log = generation.is_some_and(|generation| generation.chars().all(|c| c.is_ascii_digit()));
-        if is_log && let Err(error) = fs::remove_file(logs.join(&name)) {
+        if is_log(&name) && let Err(error) = fs::remove_file(logs.join(&name)) {
             kept.push((logs.join(&name), error.to_string()));
         }
     }

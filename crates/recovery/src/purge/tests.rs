@@ -49,6 +49,7 @@ fn everything_that_is_ours_goes_with_its_folders() {
         "sessions/a/session.json",
         "sessions/a/status",
         "sessions/b/.gitignore",
+        "sessions/b/error-recovery.log",
         "sessions/b/session.json",
         "logs/.gitignore",
         "logs/error-recovery.log",

@@ -1,0 +1,9 @@
+//! The command as a person meets it: real files, a home of its own, whole outputs.
+
+#![cfg(unix)]
+
+mod explain;
+mod help;
+mod install;
+mod uninstall;
+mod world;
