@@ -117,14 +117,18 @@ fn remove_all(folder: &Path, files: &[String]) -> io::Result<()> {
 fn is_log(name: &str) -> bool {
     match name.strip_prefix(LOG).map(|rest| rest.strip_prefix('.')) {
         Some(None) => name == LOG,
-        Some(Some(generation)) => !generation.is_empty() && generation.bytes().all(|byte| byte.is_ascii_digit()),
+        Some(Some(generation)) => {
+            !generation.is_empty() && generation.bytes().all(|byte| byte.is_ascii_digit())
+        }
         None => false,
     }
 }
 
 fn purge_log(logs: &Path, kept: &mut Kept) {
     for name in names_in(logs) {
-        if is_log(&name) && let Err(error) = fs::remove_file(logs.join(&name)) {
+        if is_log(&name)
+            && let Err(error) = fs::remove_file(logs.join(&name))
+        {
             kept.push((logs.join(&name), error.to_string()));
         }
     }

@@ -172,25 +172,24 @@ fn shell_quoted(path: &str) -> String {
 /// Returns the plugin's shell line: installed program, the one built in the plugin's folder, else silence, and on the
 /// start of a session one message to the person.
 ///
-/// The braces of `${CLAUDE_PLUGIN_ROOT}` would be filled in by the client *before* the shell reads the line, unquoted;
-/// without braces the shell reads the variable and every path is safe. The message is JSON, so that it names the
-/// folder only if no character of it needs escaping.
+/// The client fills in `${CLAUDE_PLUGIN_ROOT}` and `$CLAUDE_PLUGIN_ROOT` *before* the shell reads the line, so that a
+/// folder's name could end a quotation. It does not know the form with a minus; the shell does, and reads the variable
+/// safely. The message is JSON, so that it names the folder only if no character of it needs escaping.
 #[cfg(test)]
 fn plugin_line(name: &str, event: Event) -> String {
     let found = format!(
-        "command -v {name} >/dev/null 2>&1 && exec {name}; \
+        "command -v {name} >/dev/null 2>&1 && exec {name}; r=\"${{CLAUDE_PLUGIN_ROOT-}}\"; \
          for p in \"${{XDG_DATA_HOME:-$HOME/.local/share}}/recovery-hooks/bin/{name}\" \
-         \"$CLAUDE_PLUGIN_ROOT/target/release/{name}\" \
-         \"$CLAUDE_PLUGIN_ROOT/target/\"*-linux-musl/release/{name}; \
+         \"$r/target/release/{name}\" \"$r/target/\"*-linux-musl/release/{name}; \
          do [ -x \"$p\" ] && exec \"$p\"; done; "
     );
     let said_once = match event {
         Event::SessionStart => {
             "case \"$(cat)\" in *'\"source\":\"startup\"'*) \
-             case \"$CLAUDE_PLUGIN_ROOT\" in ''|*[!A-Za-z0-9/._@+-]*) d=.;; *) d=$CLAUDE_PLUGIN_ROOT;; esac; \
+             case \"$r\" in ''|*[!A-Za-z0-9/._@+-]*) r=.;; esac; \
              printf '{\"systemMessage\":\"recovery-hooks: the programs of this plugin are not built yet, so it does \
              nothing. Build them in the folder of the plugin: cargo build --release --manifest-path \
-             %s/Cargo.toml\"}\\n' \"$d\";; esac; "
+             %s/Cargo.toml\"}\\n' \"$r\";; esac; "
         }
         _ => "",
     };

@@ -27,7 +27,7 @@ fn what_the_client_would_ignore_is_refused_with_its_place() {
         ("{'a': 1}", "not valid JSON", "1:2"),
         ("{a: 1}", "not valid JSON", "1:2"),
         ("{\"ü\": 1 \"b\": 2}", "not valid JSON", "1:8"),
-        ("{\"a\": \"x\ty\"}", "not valid JSON", "1:9"),
+        ("{\"a\": \"x\ty\"}", "not valid JSON", "1:8"),
         ("{} {}", "not valid JSON", "1:4"),
         ("[]", "the file is not a JSON object", "1:1"),
         ("null", "the file is not a JSON object", "1:1"),
