@@ -80,7 +80,7 @@ impl SettingsFile {
             Ok(target) => target,
             Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
                 Ok(target) => return Err(FileError::DanglingLink { path: path.to_owned(), target }),
-                Err(_) => path.to_owned(),
+                Err(_) => real_place_of_missing(path),
             },
             Err(error) => return Err(FileError::io("read", path)(error)),
         };
@@ -128,6 +128,17 @@ impl SettingsFile {
         } else {
             Err(FileError::Changed { path: self.path.clone() })
         }
+    }
+}
+
+/// Returns where a missing file would really be: with the links of its folders followed, as far as those exist.
+///
+/// So it has the same name now as later, when it is there.
+fn real_place_of_missing(path: &Path) -> PathBuf {
+    let real_folder = path.ancestors().skip(1).find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    match real_folder.and_then(|(folder, real)| Some(real.join(path.strip_prefix(folder).ok()?))) {
+        Some(real) => real,
+        None => path.to_owned(),
     }
 }
 

@@ -287,6 +287,22 @@ fn a_folder_that_cannot_be_written_is_said() {
 }
 
 #[test]
+fn a_file_in_the_place_of_the_folder_is_said() {
+    let world = World::new();
+    world.write(".claude", "not a folder");
+    let before = world.snapshot();
+    let said = world.run(&INSTALL);
+    assert_eq!(said.code, Some(1));
+    assert!(
+        said.stderr.starts_with("error: cannot read [PROJECT]/.claude/settings.json: "),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stderr.contains("hint: look at [PROJECT]/.claude/settings.json"), "{}", said.stderr);
+    assert_eq!(world.snapshot(), before);
+}
+
+#[test]
 fn another_folder_for_the_programs_is_named_absolutely() {
     let world = World::new();
     succeed(&world, &["--bin-dir", "tools//bin/"]);

@@ -119,6 +119,26 @@ fn a_linked_file_is_edited_at_its_target() {
 }
 
 #[test]
+fn a_home_behind_a_link_is_cleaned_up_too() {
+    let world = World::new();
+    let link = world.home.with_file_name("linked-home");
+    symlink(&world.home, &link).unwrap();
+    let before = world.snapshot();
+    for arguments in
+        [&["install", "--user", "--client-version", "2.1.332"][..], &["uninstall", "--user", "--purge"]]
+    {
+        let said = world.said(world.command(arguments).env("HOME", &link).output().unwrap());
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+    }
+    let after: Vec<_> = world
+        .snapshot()
+        .into_iter()
+        .filter(|(path, ..)| !world.home.join(".local/share").starts_with(path))
+        .collect();
+    assert_eq!(after, before);
+}
+
+#[test]
 fn a_broken_file_stops_the_whole() {
     let world = World::with_settings("{}");
     install(&world, &[]);

@@ -89,6 +89,20 @@ mod unix {
     }
 
     #[test]
+    fn a_missing_file_behind_linked_folders_has_the_name_it_will_have() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().canonicalize().unwrap().join("real");
+        fs::create_dir(&real).unwrap();
+        symlink(&real, dir.path().join("link")).unwrap();
+        let missing = SettingsFile::read(&dir.path().join("link/.claude/settings.json")).unwrap();
+        assert_eq!(missing.target(), real.join(".claude/settings.json"));
+        fs::create_dir(real.join(".claude")).unwrap();
+        missing.replace(b"x").unwrap();
+        let there = SettingsFile::read(&dir.path().join("link/.claude/settings.json")).unwrap();
+        assert_eq!(there.target(), missing.target());
+    }
+
+    #[test]
     fn a_link_to_nowhere_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("settings.json");
