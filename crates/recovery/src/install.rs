@@ -207,6 +207,8 @@ impl<'a> Plan<'a> {
             if let Some(folder) = edit.file.target().parent() {
                 std::fs::create_dir_all(folder).map_err(FileError::io("make", folder))?;
             }
+            // Looked at here too, so that the backup of another install at the same moment stays true.
+            edit.file.check_unchanged()?;
             edit.backup.keep(edit.file.target(), &edit.before, &edit.after)?;
             edit.file.replace(&edit.after)?;
         }

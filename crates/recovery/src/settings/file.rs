@@ -122,7 +122,12 @@ impl SettingsFile {
         fs::remove_file(&self.target).map_err(FileError::io("remove", &self.target))
     }
 
-    fn check_unchanged(&self) -> Result<(), FileError> {
+    /// Compares the file with what was read.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Changed`] if it is no longer the same.
+    pub(crate) fn check_unchanged(&self) -> Result<(), FileError> {
         if read_if_there(&self.target)? == self.bytes {
             Ok(())
         } else {

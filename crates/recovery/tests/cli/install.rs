@@ -100,6 +100,24 @@ fn the_installed_command_wires_itself() {
 }
 
 #[test]
+fn installs_at_the_same_moment_do_no_harm() {
+    let before = "{\"hooks\": {}, \"a\": 1}";
+    let world = World::with_settings(before);
+    let runs: Vec<_> = (0..12)
+        .map(|_| world.command(&INSTALL).stdout(std::process::Stdio::null()).spawn().unwrap())
+        .collect();
+    for mut run in runs {
+        assert!(run.wait().unwrap().success());
+    }
+    assert_eq!(commands(&world.settings()).len(), 8);
+    let left: Vec<_> =
+        fs::read_dir(world.bin_dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 7, "six programs and the mark: {left:?}");
+    world.succeed(&["uninstall"]);
+    assert_eq!(world.read(".claude/settings.json"), before);
+}
+
+#[test]
 fn newer_programs_replace_the_old_ones_even_while_they_run() {
     let world = World::new();
     succeed(&world, &[]);
