@@ -1,2 +1,52 @@
-//! Placeholder.
-fn main() {}
+//! The `recovery` command: install, remove and explain the recovery hooks.
+
+mod backup;
+mod binaries;
+mod bounded_command;
+mod cli;
+mod client_version;
+mod environment;
+mod exit_status;
+mod explain;
+mod hint;
+mod install;
+mod platform;
+mod printer;
+mod programs;
+mod purge;
+mod scope;
+mod settings;
+mod uninstall;
+mod wiring;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+
+use crate::{
+    cli::{Cli, Verb},
+    environment::Environment,
+    exit_status::ExitStatus,
+    printer::Printer,
+};
+
+fn main() -> ExitCode {
+    let printer = Printer;
+    // Help, version and wrong arguments end here, with clap's own text and exit code (0 or 2).
+    let cli = Cli::parse();
+    let status = run(cli, &printer).unwrap_or_else(|error| {
+        printer.error(&error);
+        ExitStatus::Failure
+    });
+    status.into()
+}
+
+fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
+    let environment = || Environment::read().context("cannot tell the current folder");
+    match cli.verb {
+        Verb::Install(arguments) => install::run(&arguments, &environment()?, printer),
+        Verb::Uninstall(arguments) => uninstall::run(&arguments, &environment()?, printer),
+        Verb::Explain(arguments) => explain::run(&arguments, printer),
+    }
+}

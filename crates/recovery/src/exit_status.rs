@@ -1,0 +1,24 @@
+//! The exit codes of the command.
+
+use std::process::ExitCode;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExitStatus {
+    /// 0: done, or there was nothing to do.
+    Success,
+    /// 1: it could not be done; the message says why and what to do.
+    Failure,
+    /// 2: the command line or the question on standard input makes no sense.
+    Usage,
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        match status {
+            ExitStatus::Success => Self::SUCCESS,
+            ExitStatus::Failure => Self::from(1),
+            ExitStatus::Usage => Self::from(2),
+        }
+    }
+}

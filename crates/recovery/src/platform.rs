@@ -1,0 +1,58 @@
+//! What differs between operating systems.
+
+use std::{
+    fs::{self, OpenOptions, Permissions},
+    io,
+    path::Path,
+};
+
+/// Tells whether the path is a file that can be started.
+#[cfg(unix)]
+pub(crate) fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// Tells whether the path is a file that can be started.
+#[cfg(not(unix))]
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Returns the permissions of an installed program: everybody may start it, its owner may replace it.
+#[cfg(unix)]
+pub(crate) fn program_permissions(_source: &fs::Metadata) -> Permissions {
+    use std::os::unix::fs::PermissionsExt as _;
+    Permissions::from_mode(0o755)
+}
+
+/// Returns the permissions of an installed program: those of its source.
+#[cfg(not(unix))]
+pub(crate) fn program_permissions(source: &fs::Metadata) -> Permissions {
+    source.permissions()
+}
+
+/// Makes the file readable for its owner alone, from its first moment on.
+#[cfg(unix)]
+pub(crate) fn only_for_owner(options: &mut OpenOptions) -> &mut OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    options.mode(0o600)
+}
+
+/// Leaves the file to the permissions of its folder.
+#[cfg(not(unix))]
+pub(crate) fn only_for_owner(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// Makes a folder, and the missing ones above it, for its owner alone.
+pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}

@@ -1,0 +1,10 @@
+//! The command as a person meets it: real files, a home of its own, whole outputs.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "everything here is a test")]
+
+mod explain;
+mod help;
+mod install;
+mod uninstall;
+mod world;
