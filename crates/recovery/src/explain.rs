@@ -21,6 +21,8 @@ pub(crate) struct ExplainArguments {
 const EXAMPLES: &str = r#"Topics:
   mcp-error   what kind of failure of an MCP call is it, and does it count toward the retry limit
               `error`
+  failure     what kind of failure of a build or a check is it
+              `error`
   circular    is this the same fix once more
               `previous_failed` (a list, oldest first), `current`
   model       the family of a model id, and the next larger one
@@ -36,8 +38,13 @@ Examples:
 type Answer = fn(&Map<String, Value>) -> Value;
 
 /// Every topic, in the order of the help.
-const TOPICS: [(&str, Answer); 4] =
-    [("mcp-error", mcp_error), ("circular", circular), ("model", model), ("liveness", liveness)];
+const TOPICS: [(&str, Answer); 5] = [
+    ("mcp-error", mcp_error),
+    ("failure", failure),
+    ("circular", circular),
+    ("model", model),
+    ("liveness", liveness),
+];
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> anyhow::Result<ExitStatus> {
@@ -88,6 +95,10 @@ fn text<'q>(question: &'q Map<String, Value>, field: &str) -> &'q str {
 fn mcp_error(question: &Map<String, Value>) -> Value {
     let class = rules::mcp::classify(text(question, "error"));
     json!({ "class": class.name(), "counts": class.counts() })
+}
+
+fn failure(question: &Map<String, Value>) -> Value {
+    json!({ "class": rules::failure::classify(text(question, "error")).name() })
 }
 
 fn circular(question: &Map<String, Value>) -> Value {
