@@ -108,26 +108,25 @@ impl Tool {
         self.listen(input)
     }
 
-    /// Runs with the caller's output and also returns the lines of standard error that `keep` wants.
-    pub(crate) fn run_keeping(mut self, keep: impl Fn(&str) -> bool + Send + 'static) -> Result<Kept> {
-        self.command.stdin(Stdio::null()).stderr(Stdio::piped());
+    /// Runs with the caller's output and also returns the lines of `stream` that `keep` wants.
+    pub(crate) fn run_keeping(
+        mut self,
+        stream: Stream,
+        keep: impl Fn(&str) -> bool + Send + 'static,
+    ) -> Result<Kept> {
+        self.command.stdin(Stdio::null());
+        match stream {
+            Stream::Stdout => self.command.stdout(Stdio::piped()),
+            Stream::Stderr => self.command.stderr(Stdio::piped()),
+        };
         if std::io::stderr().is_terminal() {
             self.command.env("CARGO_TERM_COLOR", "always");
         }
         let mut child = self.spawn()?;
-        let stderr = child.stderr.take().context("stderr was asked for")?;
-        let copy = thread::spawn(move || {
-            let mut kept = Vec::new();
-            for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
-                let mut out = std::io::stderr().lock();
-                // Nobody to read our stderr is no reason to stop the tests.
-                let _ = out.write_all(&line).and_then(|()| out.write_all(b"\n"));
-                let line = without_colours(&String::from_utf8_lossy(&line));
-                if keep(&line) {
-                    kept.push(line);
-                }
-            }
-            kept
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let copy = thread::spawn(move || match stream {
+            Stream::Stdout => copy_keeping(stdout, std::io::stdout(), keep),
+            Stream::Stderr => copy_keeping(stderr, std::io::stderr(), keep),
         });
         let status = self.wait(child)?;
         let lines = copy.join().unwrap_or_default();
@@ -201,6 +200,28 @@ impl Tool {
         }
         text
     }
+}
+
+/// One of the two outputs.
+#[derive(Clone, Copy)]
+pub(crate) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// Passes lines on and returns those that `keep` wants, without colours.
+fn copy_keeping(from: Option<impl Read>, mut to: impl Write, keep: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut kept = Vec::new();
+    let Some(from) = from else { return kept };
+    for line in BufReader::new(from).split(b'\n').map_while(Result::ok) {
+        // Nobody to read our output is no reason to stop the program.
+        let _ = to.write_all(&line).and_then(|()| to.write_all(b"\n"));
+        let line = without_colours(&String::from_utf8_lossy(&line));
+        if keep(&line) {
+            kept.push(line);
+        }
+    }
+    kept
 }
 
 /// The end of a command whose output went to the caller.
