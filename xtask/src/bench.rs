@@ -107,6 +107,13 @@ impl Bench {
         Scene::new(&self.scratch.join(name))
     }
 
+    /// So many rounds, three times: the best series counts.
+    fn rounds(&self, rounds: usize) -> Result<Rounds> {
+        let scene = self.scene("settle")?;
+        let payload = scene.payload(READ_OK, 600);
+        Ok(Rounds::new(Contestant::new(&self.empty, scene, payload), rounds, 3))
+    }
+
     fn sizes(&self, table: &mut Table) -> Result<()> {
         for program in [&self.hook, &self.empty] {
             let bytes = std::fs::metadata(program).with_context(|| program.display().to_string())?.len();
@@ -200,7 +207,7 @@ impl Bench {
     }
 
     fn times(&self, table: &mut Table) -> Result<()> {
-        let mut rounds = Rounds::new(200, 3);
+        let mut rounds = self.rounds(200)?;
         let mut limits = Vec::new();
 
         for (index, (size, bytes)) in SIZES.iter().enumerate() {
@@ -255,7 +262,7 @@ impl Bench {
     fn ten_thousand_folders(&self, table: &mut Table) -> Result<()> {
         let scene = self.scene("time-10000-folders")?;
         scene.with_sessions(Sessions::Folders(10_000), &self.hook)?;
-        let mut rounds = Rounds::new(20, 3);
+        let mut rounds = self.rounds(20)?;
         let contestant = Contestant::in_new_sessions(&self.check, scene, SESSION_START, &self.hook);
         let check = rounds.add(contestant.must_be_silent());
         let measured = rounds.run()?;
@@ -286,7 +293,7 @@ impl Bench {
             table.push(Row::new("bash scripts", "", format!("{} is missing", need.program), Verdict::Told));
             return Ok(());
         }
-        let mut rounds = Rounds::new(20, 3);
+        let mut rounds = self.rounds(20)?;
         let plain = self.scene("bash-empty")?;
         let empty = rounds.add(Contestant::new(&self.empty, plain.clone(), plain.payload(READ_OK, 600)));
         let mut timed = Vec::new();

@@ -71,12 +71,14 @@ impl Contestant {
         self
     }
 
+    /// What must be done before a run and is no part of it.
+    fn prepare(&self) -> Result<()> {
+        if self.restore { self.scene.restore_session() } else { Ok(()) }
+    }
+
     /// One run; its time in nanoseconds, and whether it did what it had to.
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run need no more than 52 bits")]
     fn time(&self, number: u32) -> Result<(f64, bool)> {
-        if self.restore {
-            self.scene.restore_session()?;
-        }
         let (payload, session) = match &self.input {
             Input::Same(payload) => (payload.clone(), None),
             Input::NewSession(recorded, _) => {
@@ -130,14 +132,16 @@ impl Contestant {
 /// Contestants that are run by turns.
 pub(super) struct Rounds {
     contestants: Vec<Contestant>,
+    settle: Contestant,
     rounds: usize,
     series: usize,
 }
 
 impl Rounds {
-    /// `series` times `rounds` rounds.
-    pub(super) fn new(rounds: usize, series: usize) -> Self {
-        Self { contestants: Vec::new(), rounds, series }
+    /// `series` times `rounds` rounds; `settle` runs untimed before each timed run, so that all of them find the
+    /// caches as the same predecessor left them.
+    pub(super) fn new(settle: Contestant, rounds: usize, series: usize) -> Self {
+        Self { contestants: Vec::new(), settle, rounds, series }
     }
 
     pub(super) fn add(&mut self, contestant: Contestant) -> Index {
@@ -151,6 +155,7 @@ impl Rounds {
         measured.times.resize_with(self.contestants.len(), Vec::new);
         let mut number = 1;
         for contestant in &self.contestants {
+            contestant.prepare()?;
             contestant.time(0)?;
         }
         for _ in 0..self.series {
@@ -160,6 +165,8 @@ impl Rounds {
                     // Another begins each round: none runs always after the same neighbour's start.
                     let index = (turn + round) % self.contestants.len();
                     let contestant = &self.contestants[index];
+                    contestant.prepare()?;
+                    self.settle.time(0)?;
                     let (time, did) = contestant.time(number)?;
                     number += 1;
                     if let Some(series) = measured.times[index].last_mut() {
