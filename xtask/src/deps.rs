@@ -40,17 +40,18 @@ const NOT_IN_A_HOOK: [&str; 26] = [
 ];
 
 /// The library crates in order: each may know those before it that are named beside it, and no other of ours.
-const MAY_KNOW: [(&str, &[&str]); 6] = [
+const MAY_KNOW: [(&str, &[&str]); 7] = [
     ("hook-io", &[]),
     ("rules", &[]),
     ("screens", &["rules"]),
     ("session-state", &["rules"]),
+    ("hook-flow", &["hook-io", "rules", "session-state"]),
     ("leftovers", &["rules", "session-state"]),
     ("systems", &["rules", "session-state"]),
 ];
 
 /// What a hook may know of ours.
-const A_HOOK_MAY_KNOW: [&str; 4] = ["hook-io", "rules", "session-state", "leftovers"];
+const A_HOOK_MAY_KNOW: [&str; 5] = ["hook-io", "rules", "session-state", "hook-flow", "leftovers"];
 
 /// Checks both rules and says each breach.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
