@@ -4,7 +4,7 @@
 //! not with the suite's own crates: the hooks must cope with what lies on a disk, whoever put it there.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
@@ -63,13 +63,14 @@ pub const DEPTH: usize = 64;
 pub(crate) fn leave_behind(project: &Path, client: &Path) -> Result<()> {
     let now = SystemTime::now();
     let killed = now - KILLED_AGO;
-    repository(project)?;
+    repository(project, killed)?;
     session(project, client, killed)?;
     claims(project, now)
 }
 
-/// A small repository with one edit that was not committed.
-fn repository(project: &Path) -> Result<()> {
+/// A small repository with one edit that was not committed: the commit is older than the killed session.
+fn repository(project: &Path, killed: SystemTime) -> Result<()> {
+    let committed = format!("{} +0000", epoch(killed - Duration::from_secs(3600)));
     write(&project.join(".gitignore"), "/.claims\n/.claude/settings.local.json\n")?;
     write(&project.join("src/parser.rs"), PARSER)?;
     write(&project.join(".working-state/current-plan.md"), PLAN)?;
@@ -79,6 +80,8 @@ fn repository(project: &Path) -> Result<()> {
             .args(["-c", "user.name=demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"])
             .args(["-c", "core.hooksPath=/dev/null", "-c", "init.defaultBranch=main"])
             .args(args)
+            .env("GIT_AUTHOR_DATE", &committed)
+            .env("GIT_COMMITTER_DATE", &committed)
             .cwd(project)
             .next_step("apt-get install git")
             .read()
@@ -86,7 +89,9 @@ fn repository(project: &Path) -> Result<()> {
     git(&["init", "--quiet"])?;
     git(&["add", "--all"])?;
     git(&["commit", "--quiet", "--message", "Begin the parser"])?;
-    write(&project.join("src/parser.rs"), PARSER_EDITED)
+    let edited = project.join("src/parser.rs");
+    write(&edited, PARSER_EDITED)?;
+    set_age(&edited, killed - Duration::from_secs(60))
 }
 
 /// The killed session's own folder, the loop it drove, and the transcript that ends in a call without a result.
@@ -260,7 +265,7 @@ fn write_json(path: &Path, value: &Value) -> Result<()> {
     write(path, &format!("{value:#}\n"))
 }
 
-fn set_age(path: &PathBuf, time: SystemTime) -> Result<()> {
+fn set_age(path: &Path, time: SystemTime) -> Result<()> {
     let file =
         File::options().append(true).open(path).with_context(|| format!("opening {}", path.display()))?;
     file.set_modified(time).with_context(|| format!("setting the time of {}", path.display()))

@@ -19,7 +19,7 @@ use crate::workspace::{COMMAND, Workspace};
 const SESSION: &str = "00000000-0000-4000-8000-000000000001";
 
 /// What happens in a short session, in order: every event that the default wiring knows.
-const STORY: [(Recorded, u32); 9] = [
+const STORY: [(Recorded, u32); 10] = [
     (SESSION_START, 1),
     (PROMPT, 1),
     (READ_OK, 1),
@@ -28,6 +28,8 @@ const STORY: [(Recorded, u32); 9] = [
     (BASH_OK, 1),
     (STOP, 1),
     (OVERLOAD, 3),
+    // A failed turn is mute: what it has to say comes with the next prompt.
+    (PROMPT, 1),
     (SESSION_END, 1),
 ];
 
