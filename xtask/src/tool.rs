@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// How often a running program is looked at.
+/// The longest time between two looks at a running program.
 const LOOK: Duration = Duration::from_millis(5);
+/// The shortest: most programs run here end within a millisecond, and some are run thousands of times.
+const FIRST_LOOK: Duration = Duration::from_micros(100);
 /// What a program gets to end itself after SIGTERM, before SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
 /// What a program may take when nothing else is said.
@@ -175,7 +177,7 @@ impl Tool {
                 }
                 _ => {}
             }
-            thread::sleep(LOOK);
+            thread::sleep((started.elapsed() / 4).clamp(FIRST_LOOK, LOOK));
         }
     }
 
