@@ -93,7 +93,9 @@ const BESIDE_MS: i64 = 60;
 /// a transcript each failure is a try of its own.
 fn is_same_try(call: &Call<'_>, streak: &Streak) -> bool {
     let Some((own, earlier)) = streak.asked_at.split_first() else { return false };
-    let Some(transcript) = call.event.transcript_path.as_deref().map(std::path::Path::new) else { return false };
+    let Some(transcript) = call.event.transcript_path.as_deref().map(std::path::Path::new) else {
+        return false;
+    };
     if earlier.is_empty() || !transcript.is_file() {
         return false;
     }
