@@ -3,7 +3,7 @@
 use rules::advice;
 use rules::liveness::{Process, Verdict};
 use session_state::claims::{self, Claim};
-use session_state::{file_name, process};
+use session_state::{Session, file_name, process};
 
 use crate::owners::{Owners, shows_life};
 use crate::{Finding, Repair, Scan, Weight};
@@ -98,7 +98,7 @@ fn facts(scan: &Scan<'_>, owners: &Owners, claim: &Claim) -> ClaimFacts {
     let session = holder
         .session
         .as_deref()
-        .map(|id| if file_name(id) == scan.session.name { Verdict::Alive } else { owners.verdict(id) });
+        .map(|id| if file_name(id) == scan.session_name { Verdict::Alive } else { owners.verdict(id) });
     ClaimFacts {
         age_s: scan.now.age_s(claim.stat.mtime_s),
         unexpired: holder.expires_s.is_some_and(|at| at > scan.now.seconds()),
@@ -116,7 +116,7 @@ fn started_after(pid: u32, mtime_s: i64) -> bool {
 struct Remove(Vec<Claim>);
 
 impl Repair for Remove {
-    fn mend(&self, scan: &Scan<'_>) -> std::io::Result<Option<String>> {
+    fn mend(&self, scan: &Scan<'_>, _: &Session) -> std::io::Result<Option<String>> {
         let Some(root) = scan.project.open_root() else { return Ok(None) };
         // One that cannot be removed (a read-only tree) does not keep the others.
         let removed: Vec<&str> = self

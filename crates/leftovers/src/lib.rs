@@ -14,7 +14,7 @@ mod previous;
 use std::fmt;
 
 use session_state::env::Env;
-use session_state::{Now, Project, Session};
+use session_state::{Dir, Now, Project, Session};
 
 pub use claims::{ClaimFacts, ClaimVerdict, judge_claim};
 pub use loops::{LoopFacts, LoopVerdict, judge_loop};
@@ -26,10 +26,12 @@ pub struct Scan<'a> {
     pub project: &'a Project,
     /// The environment.
     pub env: &'a Env,
-    /// The session that starts; it is not told of itself.
-    pub session: &'a Session,
-    /// Its id as the client writes it.
+    /// The id of the session that starts; it is not told of itself.
     pub session_id: &'a str,
+    /// The name of its folder, which need not exist.
+    pub session_name: &'a str,
+    /// The folder of all sessions; None: there is none yet.
+    pub sessions: Option<&'a Dir>,
     /// The present.
     pub now: Now,
 }
@@ -70,10 +72,11 @@ impl fmt::Debug for Finding {
 
 /// A change that mends a finding.
 pub trait Repair {
-    /// Looks again and mends. Returns the sentence that says so; None when there was nothing left to do.
+    /// Looks again and mends, for the session that will tell of it. Returns the sentence that says so; None when there
+    /// was nothing left to do.
     ///
     /// Errors: nothing was changed.
-    fn mend(&self, scan: &Scan<'_>) -> std::io::Result<Option<String>>;
+    fn mend(&self, scan: &Scan<'_>, teller: &Session) -> std::io::Result<Option<String>>;
 }
 
 impl Finding {
@@ -91,9 +94,9 @@ impl Finding {
 
     /// Mends what can be mended and returns the sentence to tell.
     #[must_use]
-    pub fn resolve(&self, scan: &Scan<'_>) -> Option<String> {
+    pub fn resolve(&self, scan: &Scan<'_>, teller: &Session) -> Option<String> {
         match &self.repair {
-            Some(repair) => repair.mend(scan).ok().flatten().or_else(|| self.sentence.clone()),
+            Some(repair) => repair.mend(scan, teller).ok().flatten().or_else(|| self.sentence.clone()),
             None => self.sentence.clone(),
         }
     }

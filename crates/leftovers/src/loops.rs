@@ -6,7 +6,7 @@ use rules::advice::{self, LoopOwner};
 use rules::liveness::Verdict;
 use session_state::journal::Journal;
 use session_state::loops::{self, LoopFile};
-use session_state::{Dir, FileStat, env, layout, session_file, transcript};
+use session_state::{Dir, FileStat, Session, env, layout, session_file, transcript};
 
 use crate::owners::{Owners, shows_life};
 use crate::{Finding, Repair, Scan, Weight};
@@ -61,11 +61,11 @@ pub fn judge_loop(facts: &LoopFacts) -> LoopVerdict {
 
 pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
     let mut found = Vec::new();
-    if let Some(sessions) = scan.project.sessions() {
+    if let Some(sessions) = scan.sessions {
         in_session_folders(
             scan,
             owners,
-            &sessions,
+            sessions,
             &format!("{}/", layout::SESSIONS),
             layout::LOOP,
             &mut found,
@@ -186,7 +186,7 @@ struct Deactivate {
 }
 
 impl Repair for Deactivate {
-    fn mend(&self, _: &Scan<'_>) -> std::io::Result<Option<String>> {
+    fn mend(&self, _: &Scan<'_>, _: &Session) -> std::io::Result<Option<String>> {
         let dir = Dir::open(&self.path)?;
         let done = loops::deactivate(&dir, &self.name, self.judged, "stale")?;
         Ok(done.then(|| advice::loop_set_inactive(&self.shown, self.age_s, self.owner, self.iteration)))
@@ -233,7 +233,7 @@ struct Restore {
 }
 
 impl Repair for Restore {
-    fn mend(&self, scan: &Scan<'_>) -> std::io::Result<Option<String>> {
+    fn mend(&self, scan: &Scan<'_>, _: &Session) -> std::io::Result<Option<String>> {
         let dir = Dir::open(&self.path)?;
         let saved = loops::restore(&dir, self.judged, &self.session, scan.now)?;
         Ok(saved.map(|saved| advice::loop_restored(&self.shown, &saved)))

@@ -2,7 +2,8 @@
 
 use rules::liveness::{self, Process, Signs, Terminal, Verdict};
 use session_state::client_sessions::{self, ClientSession};
-use session_state::{Dir, file_name, heartbeat, session_file, status};
+use session_state::session_file::{self, SessionFile};
+use session_state::{Dir, file_name, heartbeat, status};
 
 use crate::Scan;
 
@@ -26,7 +27,7 @@ impl Owners {
         Self {
             clients: clients.unwrap_or_default(),
             sessions: scan.project.sessions(),
-            current: scan.session.name.clone(),
+            current: scan.session_name.to_owned(),
             now: scan.now,
         }
     }
@@ -48,12 +49,16 @@ impl Owners {
 
     /// The signs of a session's process; gone is a proof.
     pub(crate) fn process(&self, dir: Option<&Dir>, id: Option<&str>) -> Process {
+        self.process_of(dir.and_then(session_file::read).as_ref(), id)
+    }
+
+    /// The same where the session's file is already known.
+    pub(crate) fn process_of(&self, file: Option<&SessionFile>, id: Option<&str>) -> Process {
         let clients = || self.clients.iter().filter(|client| Some(client.session_id.as_str()) == id);
         if clients().any(|client| client.presence() == Process::Alive) {
             return Process::Alive;
         }
-        let recorded =
-            dir.and_then(session_file::read).and_then(|file| file.process).map(|process| process.presence());
+        let recorded = file.and_then(|file| file.process.as_ref()).map(|process| process.presence());
         match recorded {
             Some(presence) => presence,
             None if clients().any(|client| client.presence() == Process::Gone) => Process::Gone,

@@ -1,6 +1,7 @@
 //! The plan in work.
 
 use rules::advice;
+use session_state::Session;
 use session_state::plans::{self, Plan};
 
 use crate::{Finding, Repair, Scan, Weight};
@@ -23,8 +24,8 @@ fn is_current(plan: &Plan, age_s: i64) -> bool {
 struct Tell(Plan);
 
 impl Repair for Tell {
-    fn mend(&self, scan: &Scan<'_>) -> std::io::Result<Option<String>> {
-        let told = plans::tell(&self.0, scan.session)?;
+    fn mend(&self, _: &Scan<'_>, teller: &Session) -> std::io::Result<Option<String>> {
+        let told = plans::tell(&self.0, teller)?;
         Ok(told.then(|| advice::plan_open(&plans::path(), self.0.open, self.0.done)))
     }
 }

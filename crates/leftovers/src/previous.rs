@@ -50,28 +50,28 @@ pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
 
 /// Sessions of this project that left their mark.
 fn marked(scan: &Scan<'_>, owners: &Owners) -> Vec<Candidate> {
-    let sessions = &scan.session.sessions;
+    let Some(sessions) = scan.sessions else { return Vec::new() };
     Session::open_names(sessions, MAX_OPEN)
         .into_iter()
-        .filter(|name| *name != scan.session.name)
+        .filter(|name| name != scan.session_name)
         .filter_map(|name| {
             let dir = sessions.folder(&name).ok()?;
             let file = session_file::read(&dir)?;
             let here = file.project.as_deref().is_none_or(|project| Path::new(project) == scan.project.root);
             let id = if file.session_id.is_empty() { name.clone() } else { file.session_id.clone() };
-            let how = how_ended(owners, &dir, &id)?;
+            let how = how_ended(owners, &dir, &file, &id)?;
             here.then(|| candidate(&dir, id, name, how, &file))?
         })
         .collect()
 }
 
-fn how_ended(owners: &Owners, dir: &Dir, id: &str) -> Option<HowEnded> {
+fn how_ended(owners: &Owners, dir: &Dir, file: &SessionFile, id: &str) -> Option<HowEnded> {
     match status::read(dir) {
         Some(Status::Ended) => Some(HowEnded::Ended),
         Some(Status::Superseded | Status::Scavenged) => None,
         // A proof, so nothing has to be waited for: the heartbeat's five minutes are for those who save findings.
         Some(Status::Running) | None => {
-            (owners.process(Some(dir), Some(id)) == Process::Gone).then_some(HowEnded::Gone)
+            (owners.process_of(Some(file), Some(id)) == Process::Gone).then_some(HowEnded::Gone)
         }
     }
 }
@@ -106,7 +106,7 @@ fn left_by_the_client(scan: &Scan<'_>, owners: &Owners, marked: &[Candidate]) ->
         .filter_map(|client| {
             let name = file_name(&client.session_id).into_owned();
             // A folder without a mark: it ended well, or was told.
-            if scan.session.sessions.has(&name) {
+            if scan.sessions.is_some_and(|sessions| sessions.has(&name)) {
                 return None;
             }
             let tail = transcript::tail(&transcript_path(&config, &client.cwd, &client.session_id))
@@ -139,8 +139,8 @@ fn transcript_path(config: &Path, cwd: &str, id: &str) -> PathBuf {
 struct Tell(Vec<Candidate>);
 
 impl Repair for Tell {
-    fn mend(&self, scan: &Scan<'_>) -> std::io::Result<Option<String>> {
-        let mine: Vec<&Candidate> = self.0.iter().filter(|one| claim(scan, one)).collect();
+    fn mend(&self, scan: &Scan<'_>, teller: &Session) -> std::io::Result<Option<String>> {
+        let mine: Vec<&Candidate> = self.0.iter().filter(|one| claim(&teller.sessions, one)).collect();
         let Some((newest, others)) = mine.split_first() else { return Ok(None) };
         let mut sentences = vec![sentence(scan, newest)];
         sentences.extend(newest.handoff.as_deref().map(advice::handoff));
@@ -153,8 +153,7 @@ impl Repair for Tell {
 }
 
 /// Takes the right to tell. For a session that has no folder, making one is the mark that it was told.
-fn claim(scan: &Scan<'_>, one: &Candidate) -> bool {
-    let sessions = &scan.session.sessions;
+fn claim(sessions: &Dir, one: &Candidate) -> bool {
     let won = Session::unmark_open(sessions, &one.name) || {
         let made = sessions.make_folder(&one.name);
         made.is_ok_and(|(_, made)| made) && !Session::open_names(sessions, MAX_OPEN).contains(&one.name)

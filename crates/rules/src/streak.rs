@@ -26,7 +26,7 @@ pub const OVERDUE_MS: i64 = 2_000;
 /// Streaks kept; the one longest untouched makes place.
 const MAX_STREAKS: usize = 48;
 /// Fact identities remembered to tell a second wiring.
-const MAX_RECENT: usize = 96;
+const MAX_RECENT: usize = 64;
 /// Facts kept at which advice about a server was called for.
 const MAX_ASKED: usize = 3;
 /// Tool names kept of a server's streak.
@@ -185,6 +185,7 @@ pub struct Due {
 pub struct State {
     streaks: Vec<Streak>,
     due: Vec<Due>,
+    #[serde(with = "hex")]
     recent: VecDeque<u32>,
     spent: u64,
 }
@@ -423,6 +424,35 @@ fn identity(fact: &Fact<'_>) -> u32 {
         eat(fact.cls.as_bytes());
     }
     (hash ^ (hash >> 32)) as u32
+}
+
+/// Identities as one text of eight digits each: read at every failure, so it is worth the form that reads fastest.
+mod hex {
+    use std::borrow::Cow;
+    use std::collections::VecDeque;
+    use std::fmt::Write;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        numbers: &VecDeque<u32>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut text = String::with_capacity(numbers.len() * 8);
+        for number in numbers {
+            // Writing into a String cannot fail.
+            let _ = write!(text, "{number:08x}");
+        }
+        serializer.serialize_str(&text)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<VecDeque<u32>, D::Error> {
+        let text: Cow<'de, str> = Cow::deserialize(deserializer)?;
+        let digits = text.as_bytes().chunks(8);
+        Ok(digits
+            .filter_map(|eight| u32::from_str_radix(std::str::from_utf8(eight).ok()?, 16).ok())
+            .collect())
+    }
 }
 
 trait CloneIntoString {

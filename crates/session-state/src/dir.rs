@@ -100,7 +100,9 @@ impl Dir {
     /// Reads an ordinary file of at most `limit` bytes; a larger one is an error.
     pub fn read(&self, name: &str, limit: usize) -> io::Result<Vec<u8>> {
         let file = self.open_file(name)?;
-        let mut bytes = Vec::new();
+        // With room for all of it and one byte more, it is one call and one that says there is no more.
+        let size = usize::try_from(file.metadata()?.len()).unwrap_or(limit);
+        let mut bytes = Vec::with_capacity(size.min(limit) + 1);
         file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
         if bytes.len() > limit {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than expected"));

@@ -20,10 +20,9 @@ pub const MAX_LINE: usize = 1_024;
 const NEAR: u64 = 16 * 1024;
 /// How much is read when it is not.
 const WINDOW: u64 = 64 * 1024;
-/// A state is carried on after this many facts.
-const CARRY_AFTER: usize = 32;
-/// It leaves out the newest lines, which a second wiring may still repeat.
-const CARRY_LAG: usize = 16;
+/// A state is carried on after this many lines, by the one process whose line is that many behind the last. A line
+/// costs as much to read as the state of eight.
+const CARRY_AFTER: usize = 16;
 
 /// The journal of a session, folded as far as it was read.
 #[derive(Debug)]
@@ -34,8 +33,10 @@ pub struct Journal {
     upto: u64,
     /// Whether the last fold ended with a whole line.
     tail_is_empty: bool,
-    /// State and offset that a new `carry` would hold.
-    to_carry: Option<(State, u64)>,
+    /// Lines folded behind the last state carried on.
+    lines: usize,
+    /// Whether the facts appended here make it time to carry the state on.
+    carries: bool,
 }
 
 impl Journal {
@@ -53,7 +54,7 @@ impl Journal {
         let file = dir.open_append(layout::JOURNAL)?;
         let size = file.metadata()?.len();
         let mut journal =
-            Self { file, state: State::default(), upto: 0, tail_is_empty: true, to_carry: None };
+            Self { file, state: State::default(), upto: 0, tail_is_empty: true, lines: 0, carries: false };
         journal.fold_from_carry(size)?;
         Ok(journal)
     }
@@ -100,6 +101,10 @@ impl Journal {
         let clean = self.tail_is_empty || own_line;
         self.upto = end;
         self.tail_is_empty = true;
+        // A function of the prefix, like all else: exactly one process sees its own line as the sixteenth.
+        let before = self.lines;
+        self.lines += memchr::memchr_iter(b'\n', lines).count();
+        self.carries |= before / CARRY_AFTER < self.lines / CARRY_AFTER;
         Ok(clean)
     }
 
@@ -121,11 +126,13 @@ impl Journal {
 
     /// Writes the state down when many facts have come since it was last done. To be called after the answer.
     pub fn carry_on(&mut self, now: Now) -> io::Result<()> {
-        let Some((state, upto)) = self.to_carry.take() else { return Ok(()) };
+        if !std::mem::take(&mut self.carries) {
+            return Ok(());
+        }
         let mut fact = Fact::new(What::Carry, "", "");
         fact.t = now.0;
-        fact.up = upto;
-        fact.s = Some(state);
+        fact.up = self.upto;
+        fact.s = Some(self.state.clone());
         let mut line = serde_json::to_vec(&fact)?;
         line.push(b'\n');
         let lead = if self.ends_in_newline()? { "" } else { "\n" };
@@ -162,31 +169,28 @@ impl Journal {
     fn fold_from_carry(&mut self, size: u64) -> io::Result<()> {
         let mut from = size.saturating_sub(NEAR);
         let mut bytes = read_range(&self.file, from, size)?;
-        if from > 0 && last_carry(&bytes).is_none() {
+        let mut carried = last_carry(&bytes);
+        if carried.is_none() && from > 0 {
             from = size.saturating_sub(WINDOW);
             bytes = read_range(&self.file, from, size)?;
+            carried = last_carry(&bytes);
         }
-        if let Some(carry) = last_carry(&bytes) {
-            let upto = carry.up;
-            if let Some(state) = carry.s {
-                self.state = state;
-                if upto < from {
-                    bytes = read_range(&self.file, upto, size)?;
-                } else {
-                    bytes.drain(..usize::try_from(upto - from).unwrap_or(usize::MAX).min(bytes.len()));
-                }
-                from = upto;
+        if let Some((state, upto)) = carried {
+            self.state = state;
+            if upto < from {
+                bytes = read_range(&self.file, upto, size)?;
+            } else {
+                bytes.drain(..usize::try_from(upto - from).unwrap_or(usize::MAX).min(bytes.len()));
             }
+            from = upto;
         } else if from > 0 {
             // The window begins inside a line.
             let first = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
             bytes.drain(..first);
             from += first as u64;
         }
-        let lines = memchr::memchr_iter(b'\n', &bytes).count();
-        let mark = (lines >= CARRY_AFTER + CARRY_LAG).then(|| lines - CARRY_LAG);
         self.upto = from;
-        self.fold_lines(&bytes, mark);
+        self.fold_lines(&bytes);
         Ok(())
     }
 
@@ -195,27 +199,30 @@ impl Journal {
     fn fold_to(&mut self, to: u64) -> io::Result<()> {
         if to > self.upto {
             let bytes = read_range(&self.file, self.upto, to)?;
-            self.fold_lines(&bytes, None);
+            self.fold_lines(&bytes);
         }
         Ok(())
     }
 
-    fn fold_lines(&mut self, bytes: &[u8], mark: Option<usize>) {
+    fn fold_lines(&mut self, bytes: &[u8]) {
         let whole = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
-        for (number, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-            if Some(number) == mark {
-                self.to_carry = Some((self.state.clone(), self.upto));
-            }
+        for line in bytes[..whole].split_inclusive(|byte| *byte == b'\n') {
             self.apply(line);
-            self.upto += line.len() as u64;
         }
+        self.upto += whole as u64;
         self.tail_is_empty = whole == bytes.len();
     }
 
     fn apply(&mut self, line: &[u8]) {
-        if let Ok(fact) = serde_json::from_slice::<Fact<'_>>(line)
+        self.lines += 1;
+        // One look at the bytes as text is cheaper than one for each of its strings.
+        if let Ok(line) = std::str::from_utf8(line)
+            && let Ok(fact) = serde_json::from_str::<Fact<'_>>(line)
             && fact.v <= VERSION
         {
+            if fact.k == What::Carry {
+                self.lines = 0;
+            }
             self.state.apply(&fact);
         }
     }
@@ -236,8 +243,8 @@ fn read_range(file: &File, from: u64, to: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The last line that carries a state.
-fn last_carry(bytes: &[u8]) -> Option<Fact<'_>> {
+/// The last state carried on, and the offset up to which it holds everything.
+fn last_carry(bytes: &[u8]) -> Option<(State, u64)> {
     const MARK: &[u8] = br#""k":"carry""#;
     let mut end = bytes.len();
     loop {
@@ -245,9 +252,10 @@ fn last_carry(bytes: &[u8]) -> Option<Fact<'_>> {
         let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |before| before + 1);
         let stop = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |after| at + after);
         let line = serde_json::from_slice::<Fact<'_>>(&bytes[start..stop]).ok();
-        if let Some(fact) = line.filter(|fact| fact.k == What::Carry && fact.v <= VERSION && fact.s.is_some())
+        if let Some(fact) = line.filter(|fact| fact.k == What::Carry && fact.v <= VERSION)
+            && let Some(state) = fact.s
         {
-            return Some(fact);
+            return Some((state, fact.up));
         }
         end = start;
     }

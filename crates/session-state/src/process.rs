@@ -1,5 +1,7 @@
 //! Who a process number means, and whether it lives.
 
+use std::sync::OnceLock;
+
 use rules::liveness::Process;
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +28,8 @@ impl ProcessId {
     #[must_use]
     pub fn of(pid: u32) -> Self {
         Self {
-            boot_id: platform::boot_id(),
-            pid_ns: platform::pid_namespace(),
+            boot_id: here().boot_id.clone(),
+            pid_ns: here().pid_ns.clone(),
             pid,
             start: platform::process_start(pid).map(|(start, _)| start),
         }
@@ -36,18 +38,29 @@ impl ProcessId {
     /// Judges it from here: same machine but another boot is gone, another process-number space cannot be judged.
     #[must_use]
     pub fn presence(&self) -> Process {
-        let differs = |then: &Option<String>, now: Option<String>| match (then, now) {
-            (Some(then), Some(now)) => *then != now,
+        let differs = |then: &Option<String>, now: &Option<String>| match (then, now) {
+            (Some(then), Some(now)) => then != now,
             _ => false,
         };
-        if differs(&self.boot_id, platform::boot_id()) {
+        if differs(&self.boot_id, &here().boot_id) {
             return Process::Gone;
         }
-        if differs(&self.pid_ns, platform::pid_namespace()) {
+        if differs(&self.pid_ns, &here().pid_ns) {
             return Process::Unknown;
         }
         presence(self.pid, self.start)
     }
+}
+
+/// Where this process runs: the same for as long as it lives.
+struct Here {
+    boot_id: Option<String>,
+    pid_ns: Option<String>,
+}
+
+fn here() -> &'static Here {
+    static HERE: OnceLock<Here> = OnceLock::new();
+    HERE.get_or_init(|| Here { boot_id: platform::boot_id(), pid_ns: platform::pid_namespace() })
 }
 
 /// Judges a process number of this machine, with its start if that is known.

@@ -16,6 +16,9 @@ use session_state::env::Env;
 use session_state::journal::Journal;
 use session_state::{Config, Now, Project, Session, layout, log, session_file};
 
+/// The turn of a session's first prompt.
+const PROMPT: &str = "prompt";
+
 /// Finds, mends and words what is left, if this event is the one that asks for it.
 ///
 /// An error means silence.
@@ -34,13 +37,13 @@ pub fn check(event: &Event<'_>, env: &Env, project: &Project, now: Now) -> Optio
         Kind::UserPromptSubmit { .. } => {
             let seen = Session::open(project, &event.session_id)
                 .is_some_and(|s| s.dir.has(layout::RECOVERY_CHECKED));
-            if seen { None } else { first(event, env, project, now, "prompt").ok()? }
+            if seen { None } else { first(event, env, project, now, PROMPT).ok()? }
         }
         _ => None,
     }
 }
 
-/// The check itself.
+/// The check itself. A start that finds nothing writes nothing: the first prompt looks once more and leaves the marker.
 fn first(
     event: &Event<'_>,
     env: &Env,
@@ -51,17 +54,27 @@ fn first(
     if !Config::read(env, project).crash_recovery {
         return Ok(None);
     }
+    let sessions = project.sessions();
+    let name = session_state::file_name(&event.session_id);
+    let scan = Scan {
+        project,
+        env,
+        session_id: &event.session_id,
+        session_name: &name,
+        sessions: sessions.as_ref(),
+        now,
+    };
+    let found = leftovers::scan(&scan);
+    if found.is_empty() && turn != PROMPT {
+        return Ok(None);
+    }
     let session = Session::make(project, &event.session_id)?;
     let marker = session.dir.create_new(layout::RECOVERY_CHECKED, b"");
-    if turn == "prompt" && marker.is_err() {
+    if turn == PROMPT && marker.is_err() || found.is_empty() || !take_turn(&session, turn, now)? {
         return Ok(None);
     }
-    let scan = Scan { project, env, session: &session, session_id: &event.session_id, now };
-    let found = leftovers::scan(&scan);
-    if found.is_empty() || !take_turn(&session, turn, now)? {
-        return Ok(None);
-    }
-    let sentences: Vec<String> = found.iter().filter_map(|finding| resolve(finding, &scan)).collect();
+    let sentences: Vec<String> =
+        found.iter().filter_map(|finding| resolve(finding, &scan, &session)).collect();
     let advice = advice::crash_recovery(&sentences);
     if let Some(text) = advice.as_ref().and_then(|advice| advice.agent.as_deref()) {
         // For a conversation that loses it; without it, it is told once.
@@ -100,9 +113,9 @@ fn note(session: &Session, id: &str, length: usize, now: Now) -> io::Result<bool
     Ok(applied == [rules::streak::Applied::Fresh])
 }
 
-fn resolve(finding: &Finding, scan: &Scan<'_>) -> Option<String> {
-    let sentence = finding.resolve(scan)?;
-    let pane = session_file::read(&scan.session.dir).and_then(|file| file.tmux?.pane);
+fn resolve(finding: &Finding, scan: &Scan<'_>, session: &Session) -> Option<String> {
+    let sentence = finding.resolve(scan, session)?;
+    let pane = session_file::read(&session.dir).and_then(|file| file.tmux?.pane);
     let entry = log::Entry {
         session: scan.session_id,
         pane: pane.as_deref().unwrap_or("-"),
@@ -111,6 +124,6 @@ fn resolve(finding: &Finding, scan: &Scan<'_>) -> Option<String> {
         result: &sentence,
     };
     // A log that cannot be written changes nothing.
-    let _ = log::write(scan.project, Some(scan.session), entry, scan.now);
+    let _ = log::write(scan.project, Some(session), entry, scan.now);
     Some(sentence)
 }
