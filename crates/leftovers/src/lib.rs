@@ -17,7 +17,10 @@ use session_state::env::Env;
 use session_state::{Now, Project, Session};
 
 pub use claims::{ClaimFacts, ClaimVerdict, judge_claim};
-pub use loops::{LoopFacts, LoopVerdict, judge_loop};
+pub use loops::{LoopFacts, LoopVerdict, is_paused, judge_loop};
+
+/// What somebody is told of again and again although nothing happens to it is left out after this long, in seconds.
+pub(crate) const HISTORY_S: i64 = 14 * 86_400;
 
 /// What a scan looks at.
 #[derive(Debug)]
@@ -70,10 +73,11 @@ impl fmt::Debug for Finding {
 
 /// A change that mends a finding.
 pub trait Repair {
-    /// Looks again and mends. Returns the sentence that says so; None when there was nothing left to do.
+    /// Looks again and mends. Returns the sentences that say so, the weightiest first; none when there was nothing left
+    /// to do or to say.
     ///
     /// Errors: nothing was changed.
-    fn mend(&self, scan: &Scan<'_>) -> std::io::Result<Option<String>>;
+    fn mend(&self, scan: &Scan<'_>) -> std::io::Result<Vec<String>>;
 }
 
 impl Finding {
@@ -89,13 +93,22 @@ impl Finding {
         Self { weight, what, sentence: None, repair: Some(Box::new(repair)) }
     }
 
-    /// Mends what can be mended and returns the sentence to tell.
+    /// A finding that is mended, and told in other words if that could not be done.
     #[must_use]
-    pub fn resolve(&self, scan: &Scan<'_>) -> Option<String> {
-        match &self.repair {
-            Some(repair) => repair.mend(scan).ok().flatten().or_else(|| self.sentence.clone()),
-            None => self.sentence.clone(),
-        }
+    pub fn mended_or_told(
+        weight: Weight,
+        what: &'static str,
+        repair: impl Repair + 'static,
+        sentence: String,
+    ) -> Self {
+        Self { sentence: Some(sentence), ..Self::mended(weight, what, repair) }
+    }
+
+    /// Mends what can be mended and returns the sentences to tell: each stands alone, the weightiest first.
+    #[must_use]
+    pub fn resolve(&self, scan: &Scan<'_>) -> Vec<String> {
+        let said = self.repair.as_ref().and_then(|repair| repair.mend(scan).ok()).unwrap_or_default();
+        if said.is_empty() { self.sentence.iter().cloned().collect() } else { said }
     }
 
     /// Whether resolving changes anything.

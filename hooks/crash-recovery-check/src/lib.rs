@@ -61,7 +61,7 @@ fn first(
     if found.is_empty() || !take_turn(&session, turn, now)? {
         return Ok(None);
     }
-    let sentences: Vec<String> = found.iter().filter_map(|finding| resolve(finding, &scan)).collect();
+    let sentences: Vec<String> = found.iter().flat_map(|finding| resolve(finding, &scan)).collect();
     let advice = advice::crash_recovery(&sentences);
     if let Some(text) = advice.as_ref().and_then(|advice| advice.agent.as_deref()) {
         // For a conversation that loses it; without it, it is told once.
@@ -100,17 +100,23 @@ fn note(session: &Session, id: &str, length: usize, now: Now) -> io::Result<bool
     Ok(applied == [rules::streak::Applied::Fresh])
 }
 
-fn resolve(finding: &Finding, scan: &Scan<'_>) -> Option<String> {
-    let sentence = finding.resolve(scan)?;
+/// Mends and words a finding; each sentence is a line in the log.
+fn resolve(finding: &Finding, scan: &Scan<'_>) -> Vec<String> {
+    let sentences = finding.resolve(scan);
+    if sentences.is_empty() {
+        return sentences;
+    }
     let pane = session_file::read(&scan.session.dir).and_then(|file| file.tmux?.pane);
-    let entry = log::Entry {
-        session: scan.session_id,
-        pane: pane.as_deref().unwrap_or("-"),
-        error: finding.what,
-        action: if finding.has_repair() { "mended" } else { "told" },
-        result: &sentence,
-    };
-    // A log that cannot be written changes nothing.
-    let _ = log::write(scan.project, Some(scan.session), entry, scan.now);
-    Some(sentence)
+    for sentence in &sentences {
+        let entry = log::Entry {
+            session: scan.session_id,
+            pane: pane.as_deref().unwrap_or("-"),
+            error: finding.what,
+            action: if finding.has_repair() { "mended" } else { "told" },
+            result: sentence,
+        };
+        // A log that cannot be written changes nothing.
+        let _ = log::write(scan.project, Some(scan.session), entry, scan.now);
+    }
+    sentences
 }
