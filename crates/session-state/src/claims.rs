@@ -316,6 +316,8 @@ mod tests {
         std::fs::create_dir(top.path().join(".claims")).unwrap();
         let file = std::fs::File::create(top.path().join(".claims/a.lock")).unwrap();
         assert!(!all(&root)[0].in_use);
+        fs2::FileExt::lock_shared(&file).unwrap();
+        assert!(!all(&root)[0].in_use, "another one that asks");
         fs2::FileExt::lock_exclusive(&file).unwrap();
         assert!(all(&root)[0].in_use);
     }
