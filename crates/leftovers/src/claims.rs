@@ -3,7 +3,7 @@
 use rules::advice;
 use rules::liveness::{Process, Verdict};
 use session_state::claims::{self, Claim};
-use session_state::{file_name, process, times};
+use session_state::{Dir, file_name, process, times};
 
 use crate::owners::{Owners, shows_life};
 use crate::{Finding, HISTORY_S, Repair, Scan, Weight};
@@ -57,10 +57,9 @@ pub fn judge_claim(facts: &ClaimFacts) -> ClaimVerdict {
     ClaimVerdict::Remove
 }
 
-pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
-    let Some(root) = scan.project.open_root() else { return Vec::new() };
+pub(crate) fn find(scan: &Scan<'_>, owners: &Owners, root: &Dir) -> Vec<Finding> {
     let (mut stale, mut stay) = (Vec::new(), Vec::new());
-    for claim in claims::older_than(&root, STALE_S, scan.now) {
+    for claim in claims::older_than(root, STALE_S, scan.now) {
         let facts = facts(scan, owners, &claim);
         match judge_claim(&facts) {
             // Nobody acts on it, and nobody wants to hear of it in every session for years.

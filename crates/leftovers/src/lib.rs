@@ -118,14 +118,17 @@ impl Finding {
     }
 }
 
-/// Finds everything, the weightiest first. Changes nothing.
+/// Finds everything, the weightiest first. Changes nothing but the name of a claim that a killed process had set aside.
 #[must_use]
 pub fn scan(scan: &Scan<'_>) -> Vec<Finding> {
     let owners = owners::Owners::read(scan);
     let mut found = previous::find(scan, &owners);
-    found.extend(loops::find(scan, &owners));
-    found.extend(claims::find(scan, &owners));
-    found.extend(plan::find(scan));
+    let root = scan.project.open_root();
+    found.extend(loops::find(scan, &owners, root.as_ref()));
+    if let Some(root) = &root {
+        found.extend(claims::find(scan, &owners, root));
+        found.extend(plan::find(scan, root));
+    }
     found.sort_by_key(|finding| finding.weight);
     found
 }

@@ -70,18 +70,10 @@ pub fn is_paused(since_s: i64, resets_s: Option<i64>, now_s: i64) -> bool {
     now_s <= until
 }
 
-pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
+pub(crate) fn find(scan: &Scan<'_>, owners: &Owners, root: Option<&Dir>) -> Vec<Finding> {
     let mut found = Vec::new();
-    if let Some(sessions) = scan.project.sessions() {
-        in_session_folders(
-            scan,
-            owners,
-            &sessions,
-            &format!("{}/", layout::SESSIONS),
-            layout::LOOP,
-            &mut found,
-        );
-    }
+    let sessions = &scan.session.sessions;
+    in_session_folders(scan, owners, sessions, &format!("{}/", layout::SESSIONS), layout::LOOP, &mut found);
     if let Some(home) = scan.env.path(env::HOME) {
         let path = home.join(".openclaw/shared-context/sessions");
         if let Ok(sessions) = Dir::open(&path) {
@@ -95,16 +87,14 @@ pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
             );
         }
     }
-    if let Some(state) =
-        scan.project.open_root().and_then(|root| root.folder(".omc").ok()?.folder("state").ok())
-    {
+    if let Some(state) = root.and_then(|root| root.folder(".omc").ok()?.folder("state").ok()) {
         const NAME: &str = "ralph-state.json";
         if let Ok(sessions) = state.folder("sessions") {
             in_session_folders(scan, owners, &sessions, ".omc/state/sessions/", NAME, &mut found);
         }
         found.extend(look(scan, owners, state, None, format!(".omc/state/{NAME}"), NAME));
     }
-    found.extend(plugin(scan, owners));
+    found.extend(root.and_then(|root| plugin(scan, owners, root)));
     found
 }
 
@@ -249,9 +239,9 @@ impl Repair for Restore {
 }
 
 /// A plugin's loop lives in a document of its own, and any session may be in it: reported, never changed.
-fn plugin(scan: &Scan<'_>, owners: &Owners) -> Option<Finding> {
+fn plugin(scan: &Scan<'_>, owners: &Owners, root: &Dir) -> Option<Finding> {
     const NAME: &str = "ralph-loop.local.md";
-    let folder = scan.project.open_root()?.folder(".claude").ok()?;
+    let folder = root.folder(".claude").ok()?;
     let (stat, bytes) = loops::read(&folder, NAME)?;
     let file = loops::parse_front_matter(std::str::from_utf8(&bytes).ok()?)?;
     let age_s = scan.now.age_s(stat.mtime_s);

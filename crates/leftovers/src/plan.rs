@@ -1,12 +1,13 @@
 //! The plan in work.
 
 use rules::advice;
+use session_state::Dir;
 use session_state::plans::{self, Plan};
 
 use crate::{Finding, HISTORY_S, Repair, Scan, Weight};
 
-pub(crate) fn find(scan: &Scan<'_>) -> Option<Finding> {
-    let plan = plans::read(&scan.project.open_root()?)?;
+pub(crate) fn find(scan: &Scan<'_>, root: &Dir) -> Option<Finding> {
+    let plan = plans::read(root)?;
     is_current(plan.open, plan.done, scan.now.age_s(plan.mtime_s))
         .then(|| Finding::mended(Weight::Pointer, "plan", Tell(plan)))
 }

@@ -73,6 +73,7 @@ pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
 fn marked(scan: &Scan<'_>, owners: &Owners) -> (Vec<Candidate>, Vec<String>) {
     let sessions = &scan.session.sessions;
     let (mut candidates, mut old) = (Vec::new(), Vec::new());
+    let Ok(marks) = sessions.folder(layout::OPEN_SESSIONS) else { return (candidates, old) };
     for name in Session::open_names(sessions, MAX_OPEN) {
         if name == scan.session.name {
             continue;
@@ -85,7 +86,9 @@ fn marked(scan: &Scan<'_>, owners: &Owners) -> (Vec<Candidate>, Vec<String>) {
         }
         let given = file.as_ref().map(|file| file.session_id.as_str()).filter(|id| !id.is_empty());
         let id = given.unwrap_or(&name).to_owned();
-        if is_history(scan, owners, &id, dir.as_ref(), file.as_ref()) {
+        // A mark is as old as its session at least: most need no closer look.
+        let aged = marks.stat(&name).is_some_and(|mark| scan.now.age_s(mark.mtime_s) > FRESH_S);
+        if aged && is_history(scan, owners, &id, dir.as_ref(), file.as_ref()) {
             if old.len() < MAX_FORGOTTEN {
                 old.push(name);
             }
