@@ -234,7 +234,11 @@ struct Restore {
 impl Repair for Restore {
     fn mend(&self, scan: &Scan<'_>) -> std::io::Result<Vec<String>> {
         let saved = loops::restore(&self.dir, self.judged, &self.session, scan.now)?;
-        Ok(saved.map(|saved| advice::loop_restored(&self.shown, &saved)).into_iter().collect())
+        let beside = |saved: String| match self.shown.rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/{saved}"),
+            None => saved,
+        };
+        Ok(saved.map(|saved| advice::loop_restored(&self.shown, &beside(saved))).into_iter().collect())
     }
 }
 

@@ -61,7 +61,11 @@ fn first(
     if found.is_empty() || !take_turn(&session, turn, now)? {
         return Ok(None);
     }
-    let sentences: Vec<String> = found.iter().flat_map(|finding| resolve(finding, &scan)).collect();
+    // The weightiest last: who tells of a session or a plan takes that right away from all others, and a kill before
+    // the answer is out would leave it untold.
+    let mut told: Vec<Vec<String>> = found.iter().rev().map(|finding| resolve(finding, &scan)).collect();
+    told.reverse();
+    let sentences = told.concat();
     let advice = advice::crash_recovery(&sentences);
     if let Some(text) = advice.as_ref().and_then(|advice| advice.agent.as_deref()) {
         // For a conversation that loses it; without it, it is told once.

@@ -133,6 +133,7 @@ fn a_damaged_loop_of_a_dead_session_comes_back_from_its_copy_inactive() {
     assert_eq!((&restored["active"], &restored["iteration"]), (&false.into(), &9.into()));
     let saved = format!("sessions/dead/{}{}", layout::LOOP_DAMAGED, world.now.seconds());
     assert_eq!(world.read(&saved), r#"{"session_id": "de"#);
+    assert!(said.contains(&saved), "{said}");
     for name in ["fresh", "alive", "unknown"] {
         assert_eq!(world.read(&format!("sessions/{name}/ralph.json")), r#"{"session_id": "de"#, "{name}");
     }
