@@ -149,9 +149,10 @@ impl Repair for Forget {
 fn how_ended(owners: &Owners, dir: &Dir, id: &str) -> Option<HowEnded> {
     match status::read(dir) {
         Some(Status::Ended) => Some(HowEnded::Ended),
-        Some(Status::Superseded | Status::Scavenged) => None,
-        // A proof, so nothing has to be waited for: the heartbeat's five minutes are for those who save findings.
-        Some(Status::Running) | None => {
+        Some(Status::Superseded) => None,
+        // A proof, so nothing has to be waited for: the heartbeat's five minutes are for those who save findings. What
+        // was saved meanwhile is pointed to; its mark shows that nobody was told.
+        Some(Status::Running | Status::Scavenged) | None => {
             (owners.process(Some(dir), Some(id)) == Process::Gone).then_some(HowEnded::Gone)
         }
     }
@@ -264,7 +265,9 @@ fn claim(scan: &Scan<'_>, one: &Candidate) -> bool {
         if one.mark == ToldBy::MakingItsFolder && !sessions.has(layout::GITIGNORE) {
             let _ = dir.create_new(layout::GITIGNORE, layout::GITIGNORE_TEXT);
         }
-        let _ = status::write(&dir, Status::Ended);
+        if status::read(&dir) != Some(Status::Scavenged) {
+            let _ = status::write(&dir, Status::Ended);
+        }
     }
     won
 }

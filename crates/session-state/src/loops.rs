@@ -157,6 +157,8 @@ pub fn parse_front_matter(text: &str) -> Option<LoopFile> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
 
     #[test]
     fn only_two_values_change() {
@@ -194,6 +196,51 @@ mod tests {
             "{\"active\":true}x",
         ] {
             assert_eq!(deactivated(none.as_bytes(), "stale"), None, "{none}");
+        }
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("active|a|[a-z\"{]{0,3}", inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn all_other_members_and_bytes_stay(
+            others in prop::collection::btree_map("[a-z\"{},:]{0,6}", json(), 0..6),
+            reason in prop::option::of(json()),
+            pretty in any::<bool>(),
+        ) {
+            let mut before: serde_json::Map<String, Value> = others.into_iter().collect();
+            before.insert("active".into(), true.into());
+            before.extend(reason.map(|reason| ("deactivation_reason".to_owned(), reason)));
+            let text = if pretty { serde_json::to_string_pretty(&before) } else { serde_json::to_string(&before) };
+            let bytes = deactivated(text.unwrap().as_bytes(), "stale").unwrap();
+            let mut expected = before;
+            expected.insert("active".into(), false.into());
+            expected.insert("deactivation_reason".into(), "stale".into());
+            let after: serde_json::Map<String, Value> = serde_json::from_slice(&bytes).unwrap();
+            prop_assert_eq!(&after, &expected);
+            // Written by the same writer it would look the same, but for the place of a new member.
+            let whole = if pretty { serde_json::to_string_pretty(&after) } else { serde_json::to_string(&after) };
+            prop_assert_eq!(whole.unwrap().len(), bytes.len());
+        }
+
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let _ = parse(&bytes);
+            let _ = deactivated(&bytes, "stale");
         }
     }
 

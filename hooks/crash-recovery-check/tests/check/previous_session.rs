@@ -66,8 +66,6 @@ fn a_session_that_lives_or_ended_well_is_not_told() {
     world.write("sessions/ended/status", "ended\n");
     world.session("cleared", &ended_process(), &at_work(&world));
     world.write("sessions/cleared/status", "superseded\n");
-    world.session("saved", &ended_process(), &at_work(&world));
-    world.write("sessions/saved/status", "scavenged\n");
     assert_eq!(world.start(ME), None);
 }
 
@@ -78,6 +76,21 @@ fn a_closed_terminal_in_mid_call_is_told_although_its_end_was_seen() {
     world.write(&format!("sessions/{OLD}/status"), "ended\n");
     let said = world.start(ME).unwrap();
     assert!(said.contains("cargo test -p api` was running (closed, the call has no result)"), "{said}");
+}
+
+#[test]
+fn a_session_whose_knowledge_was_saved_is_told_with_where_it_lies() {
+    let world = World::new();
+    world.session(OLD, &ended_process(), &at_work(&world));
+    world.write(&format!("sessions/{OLD}/status"), "scavenged\n");
+    world.write(&format!("sessions/{OLD}/handoffs/scavenged.md"), "# What it knew\n");
+    let said = world.start(ME).unwrap();
+    assert!(
+        said.contains("session 3f2a9c1e") && said.contains("/handoffs/scavenged.md is a hand-off"),
+        "{said}"
+    );
+    assert_eq!(world.read(&format!("sessions/{OLD}/status")), "scavenged\n");
+    assert_eq!(world.start("next"), None);
 }
 
 #[test]
