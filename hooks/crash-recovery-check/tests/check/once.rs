@@ -17,10 +17,11 @@ fn full_of_leftovers() -> World {
     world
 }
 
+/// All findings, the weightiest first.
 fn assert_whole(said: &str) {
-    for part in ["session dead", "sessions/old/ralph.json", "1 expired claim removed: a", "current-plan.md"] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    let parts = ["session dead", "sessions/old/ralph.json", "1 expired claim removed: a", "current-plan.md"];
+    let at: Vec<_> = parts.iter().map(|part| said.find(part)).collect();
+    assert!(at.iter().all(Option::is_some) && at.is_sorted(), "{at:?}: {said}");
 }
 
 #[test]
