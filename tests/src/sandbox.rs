@@ -250,7 +250,10 @@ impl Sandbox {
     /// The client's command line with what every run needs: no permission questions, the MCP servers, a debug log.
     pub(crate) fn client_command(&self, args: &[&str]) -> Command {
         let mut command = self.command(&self.client.program);
-        command.args(args).args(["--permission-mode", "bypassPermissions"]).args(self.wiring.client_args());
+        command
+            .args(args)
+            .args(["--permission-mode", "bypassPermissions"])
+            .args(self.wiring.client_args(&self.project()));
         let run = self.runs.get() + 1;
         self.runs.set(run);
         command.arg("--debug-file").arg(self.logs().join(format!("{run}.log")));

@@ -118,6 +118,22 @@ pub fn program_folder() -> PathBuf {
     env::var_os("RECOVERY_BIN_DIR").map_or_else(build_folder, PathBuf::from)
 }
 
+/// Where a sandbox has its own copy of the plugin.
+fn plugin_clone(project: &Path) -> PathBuf {
+    project.with_file_name("plugin")
+}
+
+/// Copies what makes the repository a plugin, and nothing that was built in it.
+fn clone_plugin(target: &Path) {
+    for file in
+        [".claude-plugin/plugin.json", ".claude-plugin/marketplace.json", "hooks/hooks.json", "Cargo.toml"]
+    {
+        let copy = target.join(file);
+        fs::create_dir_all(copy.parent().expect("a file has a folder")).expect("the sandbox is writable");
+        fs::copy(repository().join(file), copy).expect("the repository holds the plugin");
+    }
+}
+
 impl Wiring {
     /// Wires the hooks of a project. `command` prepares a command with the sandbox's environment.
     pub(crate) fn apply(&self, project: &Path, command: impl Fn(&Path) -> Command) {
@@ -134,7 +150,11 @@ impl Wiring {
                 install(project, &command, &[]);
             }
             Self::Separate => install(project, &command, &["--separate"]),
-            Self::Plugin | Self::UnbuiltPlugin => require_plugin(),
+            Self::Plugin => require_plugin(),
+            Self::UnbuiltPlugin => {
+                require_plugin();
+                clone_plugin(&plugin_clone(project));
+            }
         }
     }
 
@@ -147,11 +167,12 @@ impl Wiring {
     }
 
     /// Extra arguments of the client.
-    pub(crate) fn client_args(&self) -> Vec<String> {
+    pub(crate) fn client_args(&self, project: &Path) -> Vec<String> {
         match self {
-            Self::Plugin | Self::UnbuiltPlugin | Self::PluginAndSettings => {
+            Self::Plugin | Self::PluginAndSettings => {
                 vec!["--plugin-dir".into(), repository().display().to_string()]
             }
+            Self::UnbuiltPlugin => vec!["--plugin-dir".into(), plugin_clone(project).display().to_string()],
             _ => Vec::new(),
         }
     }

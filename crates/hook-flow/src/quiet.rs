@@ -27,11 +27,9 @@ pub fn call(intake: &mut Intake, env: &Env, now: Now, beats: bool) -> bool {
         // One exception to "words in a result never count": all of it is one line in the shape of a transport error.
         Look::Tail => {
             let bytes = intake.bytes();
-            let tail = &bytes[bytes.len().saturating_sub(TAIL)..];
-            return !(has(tail, b"\"tool_response\"") || has(tail, b"\"tool_output\""))
-                || !may_be_short_text(tail);
+            return !may_be_transport_error(&bytes[bytes.len().saturating_sub(TAIL)..]);
         }
-        Look::Errors => return !has(intake.bytes(), b"\"<tool_use_error>"),
+        Look::Errors => return find(intake.bytes(), b"\"<tool_use_error>").is_none(),
     }
     true
 }
@@ -56,12 +54,8 @@ fn is_untracked(head: Head<'_>, env: &Env, now: Now, beats: bool) -> bool {
     true
 }
 
-fn has(bytes: &[u8], literal: &[u8]) -> bool {
-    memchr::memmem::find(bytes, literal).is_some()
-}
-
-/// Cheap look before the payload is parsed: transport errors of MCP results name one of these.
-fn may_be_short_text(tail: &[u8]) -> bool {
+/// Cheap look before the payload is parsed: a short result that names what transport errors name.
+fn may_be_transport_error(tail: &[u8]) -> bool {
     const WORDS: [&[u8]; 14] = [
         b"ECONN",
         b"EPIPE",
@@ -78,5 +72,55 @@ fn may_be_short_text(tail: &[u8]) -> bool {
         b"running",
         b"SSE",
     ];
-    WORDS.iter().any(|word| has(tail, word))
+    let response = find(tail, b"\"tool_response\"").or_else(|| find(tail, b"\"tool_output\""));
+    response.is_some_and(|at| WORDS.iter().any(|word| find(&tail[at..], word).is_some()))
+}
+
+/// Finds a literal.
+///
+/// The library's usual search asks the processor for its abilities first: in a virtual machine that costs more than all
+/// else a quiet call does. What every processor of the family has is fast enough.
+#[cfg(target_arch = "x86_64")]
+fn find(bytes: &[u8], literal: &[u8]) -> Option<usize> {
+    match memchr::arch::x86_64::sse2::packedpair::Finder::new(literal) {
+        Some(finder) if bytes.len() >= finder.min_haystack_len() => finder.find(bytes, literal),
+        _ => bytes.windows(literal.len()).position(|window| window == literal),
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn find(bytes: &[u8], literal: &[u8]) -> Option<usize> {
+    memchr::arch::all::twoway::Finder::new(literal).find(bytes, literal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_literal_is_found_wherever_it_stands() {
+        for (text, at) in [
+            ("xx_ab", None),
+            ("a_b", Some(0)),
+            ("__a_b", Some(2)),
+            ("a_a_b", Some(2)),
+            ("a_", None),
+            ("", None),
+        ] {
+            assert_eq!(find(text.as_bytes(), b"a_b"), at, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_short_result_in_the_shape_of_an_outage_is_looked_at() {
+        for (tail, may) in [
+            (r#""tool_response":[{"type":"text","text":"connect ECONNREFUSED 127.0.0.1:1"}]}"#, true),
+            (r#""tool_output": "Error: transport closed"}"#, true),
+            (r#""tool_input":{"x":"ECONNREFUSED"},"tool_response":"fine"}"#, false),
+            (r#""tool_response":[{"type":"text","text":"all good"}]}"#, false),
+            (r#"ECONNREFUSED and no response"#, false),
+        ] {
+            assert_eq!(may_be_transport_error(tail.as_bytes()), may, "{tail}");
+        }
+    }
 }

@@ -48,6 +48,12 @@ impl Head<'_> {
     }
 }
 
+/// A plain loop: the vectors of a library are chosen by asking the processor, and in a virtual machine each such
+/// question costs as much as the whole head.
+fn quote_or_escape(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| matches!(byte, b'"' | b'\\'))
+}
+
 struct Scanner<'a> {
     bytes: &'a [u8],
     position: usize,
@@ -69,7 +75,7 @@ impl<'a> Scanner<'a> {
     fn string(&mut self) -> Option<&'a str> {
         self.expect(b'"')?;
         let rest = &self.bytes[self.position..];
-        let end = memchr::memchr2(b'"', b'\\', rest)?;
+        let end = quote_or_escape(rest)?;
         (rest[end] == b'"').then(|| self.position += end + 1)?;
         std::str::from_utf8(&rest[..end]).ok()
     }
@@ -107,7 +113,7 @@ impl<'a> Scanner<'a> {
         self.position += 1;
         loop {
             let rest = self.bytes.get(self.position..)?;
-            let stop = memchr::memchr2(b'"', b'\\', rest)?;
+            let stop = quote_or_escape(rest)?;
             self.position += stop + 1;
             if rest[stop] == b'"' {
                 return Some(());

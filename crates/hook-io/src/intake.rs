@@ -20,8 +20,10 @@ const SILENCE: Duration = Duration::from_millis(25);
 /// One read takes what a pipe holds by default on Linux.
 const CHUNK: usize = 64 * 1024;
 
+/// The first read takes this much.
+const FIRST_CHUNK: usize = 8 * 1024;
 /// Room below which the buffer grows: growing copies what is there.
-const MIN_SPARE: usize = 4 * 1024;
+const MIN_SPARE: usize = 1024;
 
 /// The head is looked for in this much of the payload.
 const HEAD_BYTES: usize = 4 * 1024;
@@ -143,7 +145,8 @@ impl Intake {
             self.bytes.clear();
         }
         if self.bytes.capacity() - self.bytes.len() < MIN_SPARE {
-            self.bytes.reserve(CHUNK);
+            // Most payloads fit into the first piece; a buffer for a whole pipe costs pages that are never used.
+            self.bytes.reserve(if self.bytes.is_empty() { FIRST_CHUNK } else { CHUNK });
         }
         if read_some(&mut self.bytes) == 0 {
             self.ended = true;

@@ -1,6 +1,6 @@
 //! Payloads as the client sends them, and as nobody should.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, reason = "everything here is a test")]
 
 use hook_io::{Event, Intake, Kind, Source};
 use proptest::prelude::*;

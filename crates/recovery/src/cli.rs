@@ -2,7 +2,10 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{explain::ExplainArguments, install::InstallArguments, uninstall::UninstallArguments};
+use crate::{
+    explain::ExplainArguments, install::InstallArguments, reset::ResetArguments,
+    uninstall::UninstallArguments,
+};
 
 /// Hooks that tell Claude Code what a crash interrupted and which tool is down.
 #[derive(Debug, Parser)]
@@ -25,4 +28,5 @@ pub(crate) enum Verb {
     Install(InstallArguments),
     Uninstall(UninstallArguments),
     Explain(ExplainArguments),
+    Reset(ResetArguments),
 }

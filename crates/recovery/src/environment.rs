@@ -1,15 +1,8 @@
-//! What the command takes from its surroundings: the one place that reads environment variables.
+//! What the command takes from its surroundings, read once.
 
 use std::{env, ffi::OsString, io, path::PathBuf};
 
-/// Home folder of the person.
-const HOME: &str = "HOME";
-/// Folder for data of programs, `~/.local/share` where it is not set.
-const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
-/// The client's configuration folder, `~/.claude` where it is not set.
-const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
-/// Folders that are searched for programs.
-const PATH: &str = "PATH";
+use session_state::env::{self as variables, Env};
 
 /// Our folder inside the folder for data.
 const OUR_FOLDER: &str = "recovery-hooks";
@@ -26,24 +19,30 @@ pub(crate) struct Environment {
     pub(crate) current_dir: PathBuf,
     /// The program that runs, links followed.
     pub(crate) current_exe: PathBuf,
+    /// The variables the hooks read as well.
+    pub(crate) variables: Env,
 }
 
 impl Environment {
     /// Reads the environment of this process.
     pub(crate) fn read() -> io::Result<Self> {
         // A relative path in one of these means nothing; the specification of XDG_DATA_HOME says to ignore it.
-        let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = absolute(HOME).or_else(|| env::home_dir().filter(|path| path.is_absolute()));
+        let variables = Env::process();
+        let home =
+            variables.path(variables::HOME).or_else(|| env::home_dir().filter(|path| path.is_absolute()));
         let current_exe = env::current_exe()?;
         Ok(Self {
-            data_home: absolute(XDG_DATA_HOME)
+            data_home: variables
+                .path(variables::XDG_DATA_HOME)
                 .or_else(|| home.as_ref().map(|home| home.join(".local/share"))),
-            config_dir: absolute(CLAUDE_CONFIG_DIR)
+            config_dir: variables
+                .path(variables::CLAUDE_CONFIG_DIR)
                 .or_else(|| home.as_ref().map(|home| home.join(".claude"))),
-            search_path: env::var_os(PATH),
+            search_path: variables.get(variables::PATH),
             current_dir: env::current_dir()?,
             current_exe: current_exe.canonicalize().unwrap_or(current_exe),
             home,
+            variables,
         })
     }
 

@@ -14,6 +14,7 @@ mod platform;
 mod printer;
 mod programs;
 mod purge;
+mod reset;
 mod scope;
 mod settings;
 mod uninstall;
@@ -48,5 +49,6 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
         Verb::Install(arguments) => install::run(&arguments, &environment()?, printer),
         Verb::Uninstall(arguments) => uninstall::run(&arguments, &environment()?, printer),
         Verb::Explain(arguments) => explain::run(&arguments, printer),
+        Verb::Reset(arguments) => reset::run(&arguments, &environment()?, printer),
     }
 }

@@ -5,9 +5,11 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
+
+use session_state::{Dir, layout, retention};
 
 use crate::{
     backup, binaries,
@@ -17,38 +19,24 @@ use crate::{
     settings::{document::Document, file::SettingsFile, merge},
 };
 
-/// Folder of the sessions in a project.
-const SESSIONS: &str = "sessions";
-/// Index of open sessions, inside it.
-const OPEN_INDEX: &str = ".open";
-/// Folder of logs in a project; the log stands in the session's folder where this one was there before us.
-const LOGS: &str = "logs";
-/// Our log; its older generations have `.1` and so on behind the name.
-const LOG: &str = "error-recovery.log";
-/// Makes a folder of ours invisible to git.
-const GITIGNORE: &str = ".gitignore";
-/// All of our `.gitignore`.
-const GITIGNORE_TEXT: &str = "*";
+/// Files that nobody but us writes: one of them makes a session's folder ours.
+const UNMISTAKABLE: [&str; 4] = [layout::JOURNAL, layout::SESSION, layout::OPEN, layout::STATE_LOCK];
+/// Names of a folder looked at.
+const NAMES: usize = 100_000;
 
-/// Files that nobody but us writes: one of them makes a folder ours.
-const UNMISTAKABLE: [&str; 4] = ["journal.jsonl", "session.json", "open", ".state.lock"];
-/// Files that we write under names that other programs know too.
-const SHARED_NAMES: [&str; 3] = ["heartbeat", "status", "failure-tracker.json"];
-/// Beginning and end of the views of single tools.
-const TOOL_VIEWS: [(&str, &str); 2] = [("mcp-retry-", ".json"), ("fail-count-", ".txt")];
-
-/// Removes the records of the hooks from a project.
-pub(crate) fn state(scope: &Scope, printer: &Printer) {
+/// Removes the records of the hooks from a project; `moved` is where `RECOVERY_STATE_DIR` points.
+pub(crate) fn state(scope: &Scope, moved: Option<&Path>, printer: &Printer) {
     let Scope::Project(project) = scope else {
         printer.line(
             "What the hooks recorded lies in each project: recovery uninstall --project DIR --purge removes it there",
         );
         return;
     };
+    let state = moved.unwrap_or(project);
     let mut kept = Vec::new();
-    let sessions = purge_sessions(&project.join(SESSIONS), &mut kept);
-    purge_log(&project.join(LOGS), &mut kept);
-    printer.line(format_args!("Records of {sessions} sessions removed from {}.", project.display()));
+    let sessions = purge_sessions(&state.join(layout::SESSIONS), &mut kept);
+    purge_log(&state.join(layout::LOGS), &mut kept);
+    printer.line(format_args!("Records of {sessions} sessions removed from {}.", state.display()));
     for (path, why) in kept {
         printer.line(format_args!("kept: {} ({why})", path.display()));
     }
@@ -57,76 +45,44 @@ pub(crate) fn state(scope: &Scope, printer: &Printer) {
 /// A path that stays, and why.
 type Kept = Vec<(PathBuf, String)>;
 
-fn purge_sessions(sessions: &Path, kept: &mut Kept) -> usize {
+fn purge_sessions(path: &Path, kept: &mut Kept) -> usize {
+    let Ok(sessions) = Dir::open(path) else { return 0 };
     let mut removed = 0;
-    for name in names_in(sessions) {
-        let folder = sessions.join(&name);
-        if name.starts_with('.') || !is_real_dir(&folder) {
+    for name in sessions.names(NAMES) {
+        let Ok(folder) = sessions.folder(&name) else { continue };
+        if name.starts_with('.') {
             continue;
         }
-        match our_files(&folder) {
-            Ok(files) => match remove_all(&folder, &files) {
-                Ok(()) => {
-                    // Without its folder the mark in the index means nothing; it may be gone already.
-                    let _ = fs::remove_file(sessions.join(OPEN_INDEX).join(&name));
-                    removed += 1;
-                }
-                Err(error) => kept.push((folder, error.to_string())),
-            },
-            Err(why) => kept.push((folder, why)),
+        match foreign(&folder) {
+            Some(why) => kept.push((path.join(&name), why)),
+            None if retention::remove(&sessions, &name) => removed += 1,
+            None => kept.push((path.join(&name), "it could not be removed".to_owned())),
         }
     }
-    // Empty ones only: a folder that still holds something keeps its marks and its `.gitignore`.
-    let _ = fs::remove_dir(sessions.join(OPEN_INDEX));
-    remove_if_only_ignored(sessions);
+    if let Ok(open) = sessions.folder(layout::OPEN_SESSIONS) {
+        for name in [layout::TOLD_PLANS, layout::GITIGNORE] {
+            let _ = open.remove_file(name);
+        }
+    }
+    // Empty ones only: a session's folder that stays keeps its mark.
+    let _ = sessions.remove_folder(layout::OPEN_SESSIONS);
+    remove_if_only_ignored(path);
     removed
 }
 
-/// Returns the files of a session's folder if all of them are ours, else why not.
-fn our_files(folder: &Path) -> Result<Vec<String>, String> {
-    let names = names_in(folder);
-    if let Some(foreign) = names.iter().find(|name| !is_ours(folder, name)) {
-        return Err(format!("{foreign} is not ours"));
+/// Why a session's folder is not ours to remove.
+fn foreign(folder: &Dir) -> Option<String> {
+    let names = folder.names(NAMES);
+    if let Some(name) = names.iter().find(|name| !layout::is_ours(name)) {
+        return Some(format!("{name} is not ours"));
     }
-    if names.iter().any(|name| UNMISTAKABLE.contains(&name.as_str())) {
-        Ok(names)
-    } else {
-        Err("nothing in it says that it is ours".to_owned())
-    }
-}
-
-fn is_ours(folder: &Path, name: &str) -> bool {
-    let is_plain_file = fs::symlink_metadata(folder.join(name)).is_ok_and(|meta| meta.is_file());
-    let is_view = TOOL_VIEWS.iter().any(|(start, end)| name.starts_with(start) && name.ends_with(end));
-    is_plain_file
-        && (UNMISTAKABLE.contains(&name)
-            || SHARED_NAMES.contains(&name)
-            || is_view
-            || is_log(name)
-            || (name == GITIGNORE && is_our_gitignore(folder)))
-}
-
-fn remove_all(folder: &Path, files: &[String]) -> io::Result<()> {
-    for name in files {
-        fs::remove_file(folder.join(name))?;
-    }
-    fs::remove_dir(folder)
-}
-
-/// Tells whether the name is that of our log, or of one of its older generations.
-fn is_log(name: &str) -> bool {
-    match name.strip_prefix(LOG).map(|rest| rest.strip_prefix('.')) {
-        Some(None) => name == LOG,
-        Some(Some(generation)) => {
-            !generation.is_empty() && generation.bytes().all(|byte| byte.is_ascii_digit())
-        }
-        None => false,
-    }
+    let ours = names.iter().any(|name| UNMISTAKABLE.contains(&name.as_str()));
+    (!ours).then(|| "nothing in it says that it is ours".to_owned())
 }
 
 fn purge_log(logs: &Path, kept: &mut Kept) {
     for name in names_in(logs) {
-        if is_log(&name)
+        if layout::is_log(&name)
             && let Err(error) = fs::remove_file(logs.join(&name))
         {
             kept.push((logs.join(&name), error.to_string()));
@@ -137,15 +93,16 @@ fn purge_log(logs: &Path, kept: &mut Kept) {
 
 /// Removes a folder in which nothing but our `.gitignore` is left.
 fn remove_if_only_ignored(folder: &Path) {
-    if names_in(folder) == [GITIGNORE] && is_our_gitignore(folder) {
+    if names_in(folder) == [layout::GITIGNORE] && is_our_gitignore(folder) {
         // Both may fail if somebody writes here right now; then they stay.
-        let _ = fs::remove_file(folder.join(GITIGNORE));
+        let _ = fs::remove_file(folder.join(layout::GITIGNORE));
         let _ = fs::remove_dir(folder);
     }
 }
 
 fn is_our_gitignore(folder: &Path) -> bool {
-    fs::read_to_string(folder.join(GITIGNORE)).is_ok_and(|text| text.trim() == GITIGNORE_TEXT)
+    fs::read_to_string(folder.join(layout::GITIGNORE))
+        .is_ok_and(|text| text.as_bytes() == layout::GITIGNORE_TEXT)
 }
 
 fn is_real_dir(path: &Path) -> bool {

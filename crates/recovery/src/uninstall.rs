@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::Args;
+use session_state::env;
 
 use crate::{
     backup::Backup,
@@ -77,7 +78,7 @@ pub(crate) fn run(
         printer.line(format_args!("There was nothing of ours in the settings of {}.", scope.described()));
     }
     if arguments.purge {
-        purge::state(&scope, printer);
+        purge::state(&scope, environment.variables.path(env::RECOVERY_STATE_DIR).as_deref(), printer);
         purge::programs(&bin_dirs, &scope, environment, printer);
     } else if let Scope::Project(_) = scope {
         printer.line(format_args!(

@@ -99,10 +99,10 @@ struct Wire {
 /// Returns what the layout starts on the event, in the order in which the entries are written.
 ///
 /// The heartbeat never prints, so that its place is in the background wherever being ended early does no harm. The
-/// two ends of a session are not such places: what it writes at SessionStart must be there before anything can
-/// crash, and an asynchronous SessionEnd is neither waited for nor ended by the client, so that the mark "ended"
-/// could come after the next session has looked for it. At Stop a `-p` client ends it within some 30 ms, but
-/// SessionEnd follows there.
+/// ends of a session and of a turn are not such places: what it writes at SessionStart must be there before anything
+/// can crash; an asynchronous SessionEnd is neither waited for nor ended by the client, so that the mark "ended" could
+/// come after the next session has looked for it; and a `-p` client that leaves right after Stop cancels what still
+/// runs in the background, and reports it.
 fn wires(layout: Layout, event: Event) -> Vec<Wire> {
     let waited_for = |program| Wire { program, is_async: false };
     let in_background = |program| Wire { program, is_async: true };
@@ -124,7 +124,7 @@ fn wires(layout: Layout, event: Event) -> Vec<Wire> {
                 waited_for(Program::ToolDegradation),
                 in_background(Program::HeartbeatWrite),
             ],
-            Event::Stop => vec![waited_for(Program::ErrorTracker), in_background(Program::HeartbeatWrite)],
+            Event::Stop => vec![waited_for(Program::ErrorTracker), waited_for(Program::HeartbeatWrite)],
             Event::PostToolBatch | Event::StopFailure => vec![waited_for(Program::ErrorTracker)],
             Event::SessionEnd => vec![waited_for(Program::HeartbeatWrite)],
         },

@@ -338,7 +338,7 @@ fn announces(name: &str, before: &str) -> Option<Announces> {
     const IF_RANDOM: [&str; 9] =
         ["token", "bearer", "credential", "credentials", "auth", "key", "signature", "sig", "cookie"];
     let ends = |word: &&str| scan::ends_with(name, word);
-    if ALWAYS.iter().any(|word| ends(word)) {
+    if ALWAYS.iter().any(ends) {
         return Some(Announces::Always);
     }
     let kind = IF_RANDOM.iter().find(|word| ends(word))?;

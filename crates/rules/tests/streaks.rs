@@ -1,6 +1,6 @@
 //! What becomes due when: the rules in tables, and the properties that make a journal safe without a lock.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, reason = "everything here is a test")]
 
 use proptest::prelude::*;
 use rules::fact::{Fact, What};

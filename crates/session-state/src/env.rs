@@ -17,6 +17,8 @@ pub const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
 pub const CLAUDE_CODE_SESSION_ID: &str = "CLAUDE_CODE_SESSION_ID";
 /// Home of the user.
 pub const HOME: &str = "HOME";
+/// Folders that are searched for programs.
+pub const PATH: &str = "PATH";
 /// Socket, pid and session of the tmux server around us.
 pub const TMUX: &str = "TMUX";
 /// Pane of the client.

@@ -16,7 +16,9 @@ use crate::{layout, platform};
 
 /// The longest line of a fact, in bytes, its newline included.
 pub const MAX_LINE: usize = 1_024;
-/// How much of the file is read when no state was carried on, in bytes.
+/// How much of the file is read first: the last state carried on is nearly always within it, in bytes.
+const NEAR: u64 = 16 * 1024;
+/// How much is read when it is not.
 const WINDOW: u64 = 64 * 1024;
 /// A state is carried on after this many facts.
 const CARRY_AFTER: usize = 32;
@@ -158,8 +160,12 @@ impl Journal {
 
     /// Folds everything before `size`, from the last state carried on within reach.
     fn fold_from_carry(&mut self, size: u64) -> io::Result<()> {
-        let mut from = size.saturating_sub(WINDOW);
+        let mut from = size.saturating_sub(NEAR);
         let mut bytes = read_range(&self.file, from, size)?;
+        if from > 0 && last_carry(&bytes).is_none() {
+            from = size.saturating_sub(WINDOW);
+            bytes = read_range(&self.file, from, size)?;
+        }
         if let Some(carry) = last_carry(&bytes) {
             let upto = carry.up;
             if let Some(state) = carry.s {
@@ -177,7 +183,7 @@ impl Journal {
             bytes.drain(..first);
             from += first as u64;
         }
-        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let lines = memchr::memchr_iter(b'\n', &bytes).count();
         let mark = (lines >= CARRY_AFTER + CARRY_LAG).then(|| lines - CARRY_LAG);
         self.upto = from;
         self.fold_lines(&bytes, mark);
@@ -233,14 +239,18 @@ fn read_range(file: &File, from: u64, to: u64) -> io::Result<Vec<u8>> {
 /// The last line that carries a state.
 fn last_carry(bytes: &[u8]) -> Option<Fact<'_>> {
     const MARK: &[u8] = br#""k":"carry""#;
-    bytes
-        .rsplit(|byte| *byte == b'\n')
-        .filter(|line| {
-            line.get(..80.min(line.len())).is_some_and(|head| head.windows(MARK.len()).any(|w| w == MARK))
-        })
-        .find_map(|line| {
-            serde_json::from_slice::<Fact<'_>>(line).ok().filter(|fact| fact.v <= VERSION && fact.s.is_some())
-        })
+    let mut end = bytes.len();
+    loop {
+        let at = memchr::memmem::rfind(&bytes[..end], MARK)?;
+        let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |before| before + 1);
+        let stop = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |after| at + after);
+        let line = serde_json::from_slice::<Fact<'_>>(&bytes[start..stop]).ok();
+        if let Some(fact) = line.filter(|fact| fact.k == What::Carry && fact.v <= VERSION && fact.s.is_some())
+        {
+            return Some(fact);
+        }
+        end = start;
+    }
 }
 
 /// Appends one line of at most [`MAX_LINE`] bytes; evidence gives way first.

@@ -73,11 +73,17 @@ pub fn is_ours(name: &str) -> bool {
         GITIGNORE,
         LOG,
     ];
-    OWN.contains(&name)
-        || is_view(name)
-        || name.strip_prefix(LOG).is_some_and(|rest| rest.starts_with('.'))
-        || name == LOOP_CHECKPOINT
-        || is_temporary(name)
+    OWN.contains(&name) || is_view(name) || is_log(name) || name == LOOP_CHECKPOINT || is_temporary(name)
+}
+
+/// Whether a name is that of the log or of one of its older generations (`.1` and so on).
+#[must_use]
+pub fn is_log(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(LOG) else { return false };
+    rest.is_empty()
+        || rest
+            .strip_prefix('.')
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Whether a name is that of a counter file (`mcp-retry-…`, `fail-count-…`).

@@ -1,6 +1,6 @@
 //! The journal under many writers, torn lines and any cut.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, reason = "everything here is a test")]
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

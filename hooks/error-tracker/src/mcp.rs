@@ -1,11 +1,11 @@
 //! Streaks of MCP servers.
 
 use hook_flow::{Call, Known};
-use hook_io::{Failure, Success, ToolCall};
+use hook_io::{Failure, Kind, Success, ToolCall};
 use rules::advice::{self, Advice};
 use rules::fact::{Fact, What};
 use rules::mcp::{self, McpClass};
-use rules::streak::{Kind, Streak};
+use rules::streak::{Kind as Due, Streak};
 use session_state::{fallback_table, tool_message, views};
 
 use crate::{evidence, fact};
@@ -83,6 +83,30 @@ fn message_of(call: &Call<'_>, of: &ToolCall<'_>) -> Option<String> {
     tool_message::id(path, of.id.as_deref()?)
 }
 
+/// A call that began this long before another one was told of may have been beside it, in milliseconds: what the
+/// client takes from the end of a call to the start of its hook. Between two messages lies a request, which takes longer.
+const BESIDE_MS: i64 = 60;
+
+/// Whether a call of the same message already asked.
+///
+/// The journal alone cannot tell while the client has not written the message down; then the calls' times do. Without
+/// a transcript each failure is a try of its own.
+fn is_same_try(call: &Call<'_>, streak: &Streak) -> bool {
+    let Some((own, earlier)) = streak.asked_at.split_first() else { return false };
+    let Some(transcript) = call.event.transcript_path.as_deref().map(std::path::Path::new) else {
+        return false;
+    };
+    if earlier.is_empty() || !transcript.is_file() {
+        return false;
+    }
+    if let Some(message) = tool_message::id(transcript, &own.id) {
+        return earlier.iter().any(|one| tool_message::id(transcript, &one.id).as_ref() == Some(&message));
+    }
+    let Kind::PostToolUseFailure(failure) = &call.event.kind else { return false };
+    let Some(ran_ms) = failure.call.duration_ms.and_then(|ms| i64::try_from(ms).ok()) else { return false };
+    earlier.iter().any(|one| one.t > own.t - ran_ms - BESIDE_MS)
+}
+
 /// The class as the journal has it. `not_connected` is told at once, so it has a word of its own.
 const fn class_word(class: McpClass) -> &'static str {
     match class {
@@ -97,14 +121,15 @@ const fn class_word(class: McpClass) -> &'static str {
     }
 }
 
-pub(crate) fn advice(call: &Call<'_>, kind: Kind, streak: &Streak) -> Option<(Advice, String)> {
+pub(crate) fn advice(call: &Call<'_>, kind: Due, streak: &Streak) -> Option<(Advice, String)> {
     let server = streak.key.strip_prefix("mcp:")?;
     let cause = mcp::cause(&streak.txt);
     let n = u32::try_from(streak.n).unwrap_or(u32::MAX);
     let advice = match kind {
-        Kind::Backoff => advice::mcp_backoff(server, &cause, n, rules::backoff::wait_s(n)),
-        Kind::Login => advice::mcp_login(server),
-        Kind::Wait => advice::mcp_rate_limited(server),
+        Due::Backoff if is_same_try(call, streak) => return None,
+        Due::Backoff => advice::mcp_backoff(server, &cause, n, rules::backoff::wait_s(n)),
+        Due::Login => advice::mcp_login(server),
+        Due::Wait => advice::mcp_rate_limited(server),
         _ => {
             let tool = streak.tools.last()?;
             let row = fallback_table::row_for(call.project, tool);

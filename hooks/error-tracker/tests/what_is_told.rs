@@ -1,6 +1,6 @@
 //! What is told of MCP servers, edits and API errors, and when.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, reason = "everything here is a test")]
 
 use std::ffi::OsStr;
 use std::fs;

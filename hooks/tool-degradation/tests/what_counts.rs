@@ -1,6 +1,6 @@
 //! What counts as a failure of a tool, row by row, and what is said about it.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, reason = "everything here is a test")]
 
 use std::ffi::OsStr;
 use std::fs;

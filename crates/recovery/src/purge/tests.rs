@@ -4,7 +4,7 @@ fn write(root: &Path, files: &[&str]) {
     for file in files {
         let path = root.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let text = if file.ends_with(GITIGNORE) { "*\n" } else { "x" };
+        let text = if file.ends_with(layout::GITIGNORE) { "*\n" } else { "x" };
         fs::write(path, text).unwrap();
     }
 }
@@ -29,7 +29,7 @@ fn all_files(root: &Path) -> Vec<String> {
 fn purged(files: &[&str]) -> (tempfile::TempDir, Vec<String>) {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), files);
-    state(&Scope::Project(dir.path().to_owned()), &Printer);
+    state(&Scope::Project(dir.path().to_owned()), None, &Printer);
     let left = all_files(dir.path());
     (dir, left)
 }
@@ -105,6 +105,6 @@ fn links_are_not_followed() {
     symlink(dir.path().join("elsewhere/a/journal.jsonl"), project.join("sessions/b/journal.jsonl")).unwrap();
     symlink(dir.path().join("elsewhere"), project.join("logs")).unwrap();
     let before = all_files(dir.path());
-    state(&Scope::Project(project), &Printer);
+    state(&Scope::Project(project), None, &Printer);
     assert_eq!(all_files(dir.path()), before);
 }

@@ -61,7 +61,7 @@ fn the_separate_wiring_is_the_one_of_the_design() {
         "heartbeat-write PostToolUseFailure (async)",
         "heartbeat-write SessionEnd",
         "heartbeat-write SessionStart",
-        "heartbeat-write Stop (async)",
+        "heartbeat-write Stop",
         "heartbeat-write UserPromptSubmit (async)",
         "tool-degradation PostToolUse",
         "tool-degradation PostToolUseFailure",

@@ -6,5 +6,6 @@
 mod explain;
 mod help;
 mod install;
+mod reset;
 mod uninstall;
 mod world;
