@@ -104,7 +104,7 @@ pub(crate) fn original(name: &str) -> Option<&str> {
     (nonce.len() == 16 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(original)
 }
 
-/// Whether a name is one of [`temporary`].
+/// Whether a name is that of a replacement in the making.
 #[must_use]
 pub fn is_temporary(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(".recovery-tmp")
