@@ -45,7 +45,7 @@ pub enum LoopVerdict {
     Deactivate(LoopOwner),
 }
 
-/// Judges a loop: active, last looked at strictly more than [`STALE_S`] ago, its owner without life, not paused.
+/// Judges a loop: active, last looked at strictly more than 7,200 s ago, its owner without life, not paused.
 #[must_use]
 pub fn judge_loop(facts: &LoopFacts) -> LoopVerdict {
     let old = facts.age_s.is_some_and(|age| age > STALE_S);
