@@ -110,12 +110,6 @@ impl Finding {
         let said = self.repair.as_ref().and_then(|repair| repair.mend(scan).ok()).unwrap_or_default();
         if said.is_empty() { self.sentence.iter().cloned().collect() } else { said }
     }
-
-    /// Whether resolving changes anything.
-    #[must_use]
-    pub fn has_repair(&self) -> bool {
-        self.repair.is_some()
-    }
 }
 
 /// Finds everything, the weightiest first. Changes nothing but the name of a claim that a killed process had set aside.

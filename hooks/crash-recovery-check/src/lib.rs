@@ -7,7 +7,7 @@
 use std::io;
 
 use hook_io::{Event, Kind, Source};
-use leftovers::{Finding, Scan};
+use leftovers::{Finding, Scan, Weight};
 use rules::advice::{self, Advice};
 use rules::fact::{Fact, What};
 use rules::streak::Kind as AdviceKind;
@@ -116,7 +116,7 @@ fn resolve(finding: &Finding, scan: &Scan<'_>) -> Vec<String> {
             session: scan.session_id,
             pane: pane.as_deref().unwrap_or("-"),
             error: finding.what,
-            action: if finding.has_repair() { "mended" } else { "told" },
+            action: if finding.weight == Weight::Mended { "mended" } else { "told" },
             result: sentence,
         };
         // A log that cannot be written changes nothing.
