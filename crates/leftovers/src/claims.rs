@@ -3,10 +3,10 @@
 use rules::advice;
 use rules::liveness::{Process, Verdict};
 use session_state::claims::{self, Claim};
-use session_state::{Session, file_name, process};
+use session_state::{Dir, Session, file_name, process, times};
 
 use crate::owners::{Owners, shows_life};
-use crate::{Finding, Repair, Scan, Weight};
+use crate::{Finding, HISTORY_S, Repair, Scan, Weight};
 
 /// A claim older than this may be stale, in seconds (strictly more).
 pub(crate) const STALE_S: i64 = 900;
@@ -57,11 +57,13 @@ pub fn judge_claim(facts: &ClaimFacts) -> ClaimVerdict {
     ClaimVerdict::Remove
 }
 
-pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
-    let Some(root) = scan.project.open_root() else { return Vec::new() };
+pub(crate) fn find(scan: &Scan<'_>, owners: &Owners, root: &Dir) -> Vec<Finding> {
     let (mut stale, mut stay) = (Vec::new(), Vec::new());
-    for claim in claims::all(&root) {
-        match judge_claim(&facts(scan, owners, &claim)) {
+    for claim in claims::older_than(root, STALE_S, scan.now) {
+        let facts = facts(scan, owners, &claim);
+        match judge_claim(&facts) {
+            // Nobody acts on it, and nobody wants to hear of it in every session for years.
+            ClaimVerdict::Stays if facts.age_s > HISTORY_S => {}
             ClaimVerdict::Leave => {}
             ClaimVerdict::Stays => stay.push(claim.name),
             ClaimVerdict::Remove => stale.push(claim),
@@ -82,11 +84,13 @@ fn facts(scan: &Scan<'_>, owners: &Owners, claim: &Claim) -> ClaimFacts {
     let holder = &claim.holder;
     let here = holder.host.as_deref().is_none_or(|host| process::host_name().as_deref() == Some(host));
     let process = holder.pid.filter(|_| here).map(|pid| {
+        // Some write the start in clock ticks, some as a time.
+        let as_time = holder.start.is_some_and(|start| is_start_time(pid, start));
         let id = process::ProcessId {
             boot_id: holder.boot_id.clone(),
             pid_ns: holder.pid_ns.clone(),
             pid,
-            start: holder.start,
+            start: holder.start.filter(|_| !as_time),
         };
         match id.presence() {
             Process::Alive if holder.start.is_none() && started_after(pid, claim.stat.mtime_s) => {
@@ -109,6 +113,14 @@ fn facts(scan: &Scan<'_>, owners: &Owners, claim: &Claim) -> ClaimFacts {
     }
 }
 
+/// Whether a start a claim names is this process's as seconds or milliseconds since 1970.
+fn is_start_time(pid: u32, named: u64) -> bool {
+    let named = times::of_json(&named.into());
+    named
+        .zip(process::start_epoch_s(pid))
+        .is_some_and(|(named, is)| named.abs_diff(is) <= CLOCK_SLACK_S as u64)
+}
+
 fn started_after(pid: u32, mtime_s: i64) -> bool {
     process::start_epoch_s(pid).is_some_and(|started| started > mtime_s + CLOCK_SLACK_S)
 }
@@ -116,8 +128,8 @@ fn started_after(pid: u32, mtime_s: i64) -> bool {
 struct Remove(Vec<Claim>);
 
 impl Repair for Remove {
-    fn mend(&self, scan: &Scan<'_>, _: &Session) -> std::io::Result<Option<String>> {
-        let Some(root) = scan.project.open_root() else { return Ok(None) };
+    fn mend(&self, scan: &Scan<'_>, _: &Session) -> std::io::Result<Vec<String>> {
+        let Some(root) = scan.project.open_root() else { return Ok(Vec::new()) };
         // One that cannot be removed (a read-only tree) does not keep the others.
         let removed: Vec<&str> = self
             .0
@@ -125,7 +137,7 @@ impl Repair for Remove {
             .filter(|claim| claims::remove(&root, claim).unwrap_or(false))
             .map(|claim| claim.name.as_str())
             .collect();
-        Ok((!removed.is_empty()).then(|| advice::claims_removed(&removed)))
+        Ok(if removed.is_empty() { Vec::new() } else { vec![advice::claims_removed(&removed)] })
     }
 }
 

@@ -17,7 +17,10 @@ use session_state::env::Env;
 use session_state::{Dir, Now, Project, Session};
 
 pub use claims::{ClaimFacts, ClaimVerdict, judge_claim};
-pub use loops::{LoopFacts, LoopVerdict, judge_loop};
+pub use loops::{LoopFacts, LoopVerdict, is_paused, judge_loop};
+
+/// What somebody is told of again and again although nothing happens to it is left out after this long, in seconds.
+pub(crate) const HISTORY_S: i64 = 14 * 86_400;
 
 /// What a scan looks at.
 #[derive(Debug)]
@@ -72,11 +75,11 @@ impl fmt::Debug for Finding {
 
 /// A change that mends a finding.
 pub trait Repair {
-    /// Looks again and mends, for the session that will tell of it. Returns the sentence that says so; None when there
-    /// was nothing left to do.
+    /// Looks again and mends, for the session that will tell of it. Returns the sentences that say so, the weightiest first; none when there was nothing left
+    /// to do or to say.
     ///
     /// Errors: nothing was changed.
-    fn mend(&self, scan: &Scan<'_>, teller: &Session) -> std::io::Result<Option<String>>;
+    fn mend(&self, scan: &Scan<'_>, teller: &Session) -> std::io::Result<Vec<String>>;
 }
 
 impl Finding {
@@ -92,30 +95,36 @@ impl Finding {
         Self { weight, what, sentence: None, repair: Some(Box::new(repair)) }
     }
 
-    /// Mends what can be mended and returns the sentence to tell.
+    /// A finding that is mended, and told in other words if that could not be done.
     #[must_use]
-    pub fn resolve(&self, scan: &Scan<'_>, teller: &Session) -> Option<String> {
-        match &self.repair {
-            Some(repair) => repair.mend(scan, teller).ok().flatten().or_else(|| self.sentence.clone()),
-            None => self.sentence.clone(),
-        }
+    pub fn mended_or_told(
+        weight: Weight,
+        what: &'static str,
+        repair: impl Repair + 'static,
+        sentence: String,
+    ) -> Self {
+        Self { sentence: Some(sentence), ..Self::mended(weight, what, repair) }
     }
 
-    /// Whether resolving changes anything.
+    /// Mends what can be mended and returns the sentences to tell: each stands alone, the weightiest first.
     #[must_use]
-    pub fn has_repair(&self) -> bool {
-        self.repair.is_some()
+    pub fn resolve(&self, scan: &Scan<'_>, teller: &Session) -> Vec<String> {
+        let said = self.repair.as_ref().and_then(|repair| repair.mend(scan, teller).ok()).unwrap_or_default();
+        if said.is_empty() { self.sentence.iter().cloned().collect() } else { said }
     }
 }
 
-/// Finds everything, the weightiest first. Changes nothing.
+/// Finds everything, the weightiest first. Changes nothing but the name of a claim that a killed process had set aside.
 #[must_use]
 pub fn scan(scan: &Scan<'_>) -> Vec<Finding> {
     let owners = owners::Owners::read(scan);
     let mut found = previous::find(scan, &owners);
-    found.extend(loops::find(scan, &owners));
-    found.extend(claims::find(scan, &owners));
-    found.extend(plan::find(scan));
+    let root = scan.project.open_root();
+    found.extend(loops::find(scan, &owners, root.as_ref()));
+    if let Some(root) = &root {
+        found.extend(claims::find(scan, &owners, root));
+        found.extend(plan::find(scan, root));
+    }
     found.sort_by_key(|finding| finding.weight);
     found
 }

@@ -1,6 +1,6 @@
 //! Loops that say they run, and whose owner is gone.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use rules::advice::{self, LoopOwner};
 use rules::liveness::Verdict;
@@ -9,7 +9,7 @@ use session_state::loops::{self, LoopFile};
 use session_state::{Dir, FileStat, Session, env, layout, session_file, transcript};
 
 use crate::owners::{Owners, shows_life};
-use crate::{Finding, Repair, Scan, Weight};
+use crate::{Finding, HISTORY_S, Repair, Scan, Weight};
 
 /// A loop not looked at for longer than this is stale, in seconds (FORMATS 3.2: strictly more).
 pub(crate) const STALE_S: i64 = 7_200;
@@ -20,8 +20,8 @@ const WITHOUT_RESET_S: i64 = 86_400;
 /// A damaged file that did not change for this long is not in the writing, in seconds.
 const SETTLED_S: i64 = 600;
 const MAX_FOLDERS: usize = 20_000;
-/// Loops told of by name.
-const MAX_FOUND: usize = 16;
+/// Loops handled at one start, each with its folder held open; the next start finds the others.
+const MAX_FOUND: usize = 256;
 
 /// What is known about a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub enum LoopVerdict {
     Deactivate(LoopOwner),
 }
 
-/// Judges a loop: active, last looked at strictly more than [`STALE_S`] ago, its owner without life, not paused.
+/// Judges a loop: active, last looked at strictly more than 7,200 s ago, its owner without life, not paused.
 #[must_use]
 pub fn judge_loop(facts: &LoopFacts) -> LoopVerdict {
     let old = facts.age_s.is_some_and(|age| age > STALE_S);
@@ -59,7 +59,18 @@ pub fn judge_loop(facts: &LoopFacts) -> LoopVerdict {
     LoopVerdict::Deactivate(if gone { LoopOwner::Gone } else { LoopOwner::NoSign })
 }
 
-pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
+/// Whether an owner whose last turn ended on a limit at `since_s` still waits for it: until two hours after the reset,
+/// or for a day where no reset is known.
+#[must_use]
+pub fn is_paused(since_s: i64, resets_s: Option<i64>, now_s: i64) -> bool {
+    let until = match resets_s {
+        Some(resets_s) => resets_s.saturating_add(AFTER_RESET_S),
+        None => since_s.saturating_add(WITHOUT_RESET_S),
+    };
+    now_s <= until
+}
+
+pub(crate) fn find(scan: &Scan<'_>, owners: &Owners, root: Option<&Dir>) -> Vec<Finding> {
     let mut found = Vec::new();
     if let Some(sessions) = scan.sessions {
         in_session_folders(
@@ -84,17 +95,14 @@ pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
             );
         }
     }
-    if let Some(state) =
-        scan.project.open_root().and_then(|root| root.folder(".omc").ok()?.folder("state").ok())
-    {
+    if let Some(state) = root.and_then(|root| root.folder(".omc").ok()?.folder("state").ok()) {
         const NAME: &str = "ralph-state.json";
-        found.extend(look(scan, owners, &state, None, format!(".omc/state/{NAME}"), NAME));
         if let Ok(sessions) = state.folder("sessions") {
             in_session_folders(scan, owners, &sessions, ".omc/state/sessions/", NAME, &mut found);
         }
+        found.extend(look(scan, owners, state, None, format!(".omc/state/{NAME}"), NAME));
     }
-    found.extend(plugin(scan, owners));
-    found.truncate(MAX_FOUND);
+    found.extend(root.and_then(|root| plugin(scan, owners, root)));
     found
 }
 
@@ -107,32 +115,35 @@ fn in_session_folders(
     found: &mut Vec<Finding>,
 ) {
     for folder in all.names(MAX_FOLDERS) {
+        if found.len() >= MAX_FOUND {
+            return;
+        }
         // One system call a folder: ten thousand of them are looked at within the hook's budget.
         if !all.has(&format!("{folder}/{name}")) || folder.starts_with('.') {
             continue;
         }
         let Ok(dir) = all.folder(&folder) else { continue };
-        found.extend(look(scan, owners, &dir, Some(&folder), format!("{shown}{folder}/{name}"), name));
+        found.extend(look(scan, owners, dir, Some(&folder), format!("{shown}{folder}/{name}"), name));
     }
 }
 
 fn look(
     scan: &Scan<'_>,
     owners: &Owners,
-    dir: &Dir,
+    dir: Dir,
     folder: Option<&str>,
     shown: String,
     name: &str,
 ) -> Option<Finding> {
-    let (stat, bytes) = loops::read(dir, name)?;
+    let (stat, bytes) = loops::read(&dir, name)?;
     let Some(file) = loops::parse(&bytes) else {
-        return Some(damaged(scan, owners, dir, folder, shown, name, stat));
+        return damaged(scan, owners, dir, folder, shown, name, stat);
     };
-    let facts = facts(scan, owners, dir, folder, &file);
+    let facts = facts(scan, owners, &dir, folder, &file);
     let LoopVerdict::Deactivate(owner) = judge_loop(&facts) else { return None };
     let age_s = facts.age_s.unwrap_or_default();
     let repair = Deactivate {
-        path: dir.path().to_owned(),
+        dir,
         name: name.to_owned(),
         shown,
         judged: stat,
@@ -158,25 +169,24 @@ fn facts(scan: &Scan<'_>, owners: &Owners, dir: &Dir, folder: Option<&str>, file
         active: file.active,
         age_s: file.last_checked_s.map(|at| scan.now.age_s(at)),
         owner,
-        paused: is_paused(scan, dir),
+        paused: waits_for_limit(scan, dir)
+            || id.and_then(|id| owners.folder(id)).is_some_and(|known| waits_for_limit(scan, &known)),
     }
 }
 
-/// Whether the owner's last turn ended on a limit that has not passed by the margin.
-fn is_paused(scan: &Scan<'_>, dir: &Dir) -> bool {
+/// Whether the last turn of the session of this folder ended on a limit that has not passed by the margin.
+fn waits_for_limit(scan: &Scan<'_>, dir: &Dir) -> bool {
     let Ok(Some(journal)) = Journal::open(dir) else { return false };
     let Some(streak) = journal.state().streak("api:limit").filter(|streak| streak.open) else { return false };
     let resets_s = session_file::read(dir)
-        .and_then(|file| transcript::tail(&PathBuf::from(file.transcript?)))
+        .and_then(|file| transcript::tail(Path::new(&file.transcript?)))
         .and_then(|tail| tail.limit_resets_s);
-    match resets_s {
-        Some(resets_s) => scan.now.seconds() <= resets_s + AFTER_RESET_S,
-        None => scan.now.seconds() <= streak.t / 1000 + WITHOUT_RESET_S,
-    }
+    is_paused(streak.t / 1000, resets_s, scan.now.seconds())
 }
 
+/// The folder stays open from the look to the change: what is put in its place meanwhile is not touched.
 struct Deactivate {
-    path: PathBuf,
+    dir: Dir,
     name: String,
     shown: String,
     judged: FileStat,
@@ -186,69 +196,69 @@ struct Deactivate {
 }
 
 impl Repair for Deactivate {
-    fn mend(&self, _: &Scan<'_>, _: &Session) -> std::io::Result<Option<String>> {
-        let dir = Dir::open(&self.path)?;
-        let done = loops::deactivate(&dir, &self.name, self.judged, "stale")?;
-        Ok(done.then(|| advice::loop_set_inactive(&self.shown, self.age_s, self.owner, self.iteration)))
+    fn mend(&self, _: &Scan<'_>, _: &Session) -> std::io::Result<Vec<String>> {
+        let done = loops::deactivate(&self.dir, &self.name, self.judged, "stale")?;
+        let sentence = || advice::loop_set_inactive(&self.shown, self.age_s, self.owner, self.iteration);
+        Ok(done.then(sentence).into_iter().collect())
     }
 }
 
 fn damaged(
     scan: &Scan<'_>,
     owners: &Owners,
-    dir: &Dir,
+    dir: Dir,
     folder: Option<&str>,
     shown: String,
     name: &str,
-    stat: FileStat,
-) -> Finding {
-    let sentence = advice::loop_damaged(&shown);
-    let settled = scan.now.age_s(stat.mtime_s) > SETTLED_S;
+    judged: FileStat,
+) -> Option<Finding> {
+    let age_s = scan.now.age_s(judged.mtime_s);
     // Only a session of this project has a copy of ours, and only one that is proven dead gets it back.
-    let dead =
-        folder.is_some_and(|id| matches!(owners.verdict_of(dir, Some(id)), Verdict::Dead | Verdict::Ended));
-    match folder {
-        Some(folder) if name == layout::LOOP && settled && dead && dir.has(layout::LOOP_CHECKPOINT) => {
-            Finding {
-                weight: Weight::Mended,
-                what: "loop",
-                sentence: Some(sentence),
-                repair: Some(Box::new(Restore {
-                    path: dir.path().to_owned(),
-                    shown,
-                    judged: stat,
-                    session: folder.to_owned(),
-                })),
-            }
-        }
-        _ => Finding::told(Weight::Report, "loop", sentence),
+    let session = folder.filter(|folder| {
+        name == layout::LOOP
+            && dir.has(layout::LOOP_CHECKPOINT)
+            && is_restorable(age_s, owners.verdict_of(&dir, Some(folder)))
+    });
+    let sentence = advice::loop_damaged(&shown);
+    if let Some(session) = session {
+        let repair = Restore { dir, shown, judged, session: session.to_owned() };
+        return Some(Finding::mended_or_told(Weight::Mended, "loop", repair, sentence));
     }
+    (age_s <= HISTORY_S).then(|| Finding::told(Weight::Report, "loop", sentence))
+}
+
+/// Whether a damaged loop is not in the writing any more, and its owner will not write it again.
+fn is_restorable(age_s: i64, owner: Verdict) -> bool {
+    age_s > SETTLED_S && matches!(owner, Verdict::Dead | Verdict::Ended | Verdict::AlreadyScavenged)
 }
 
 struct Restore {
-    path: PathBuf,
+    dir: Dir,
     shown: String,
     judged: FileStat,
     session: String,
 }
 
 impl Repair for Restore {
-    fn mend(&self, scan: &Scan<'_>, _: &Session) -> std::io::Result<Option<String>> {
-        let dir = Dir::open(&self.path)?;
-        let saved = loops::restore(&dir, self.judged, &self.session, scan.now)?;
-        Ok(saved.map(|saved| advice::loop_restored(&self.shown, &saved)))
+    fn mend(&self, scan: &Scan<'_>, _: &Session) -> std::io::Result<Vec<String>> {
+        let saved = loops::restore(&self.dir, self.judged, &self.session, scan.now)?;
+        let beside = |saved: String| match self.shown.rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/{saved}"),
+            None => saved,
+        };
+        Ok(saved.map(|saved| advice::loop_restored(&self.shown, &beside(saved))).into_iter().collect())
     }
 }
 
 /// A plugin's loop lives in a document of its own, and any session may be in it: reported, never changed.
-fn plugin(scan: &Scan<'_>, owners: &Owners) -> Option<Finding> {
+fn plugin(scan: &Scan<'_>, owners: &Owners, root: &Dir) -> Option<Finding> {
     const NAME: &str = "ralph-loop.local.md";
-    let folder = scan.project.open_root()?.folder(".claude").ok()?;
+    let folder = root.folder(".claude").ok()?;
     let (stat, bytes) = loops::read(&folder, NAME)?;
     let file = loops::parse_front_matter(std::str::from_utf8(&bytes).ok()?)?;
     let age_s = scan.now.age_s(stat.mtime_s);
     let lives = file.session_id.as_deref().is_some_and(|id| shows_life(owners.verdict(id)));
-    (file.active && age_s > STALE_S && !lives).then(|| {
+    (file.active && age_s > STALE_S && age_s <= HISTORY_S && !lives).then(|| {
         Finding::told(Weight::Report, "loop", advice::loop_reported(&format!(".claude/{NAME}"), age_s))
     })
 }
@@ -276,6 +286,38 @@ mod tests {
         assert_eq!(judge(|f| f.paused = true), LoopVerdict::Leave);
         for owner in [Verdict::Alive, Verdict::Idle, Verdict::Orphan, Verdict::NotYet] {
             assert_eq!(judge_loop(&LoopFacts { owner, ..facts }), LoopVerdict::Leave, "{owner:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_pauses_until_two_hours_after_its_reset_or_for_a_day() {
+        let since = 1_000_000;
+        for (resets, now, paused) in [
+            (Some(since + 600), since + 600 + AFTER_RESET_S - 1, true),
+            (Some(since + 600), since + 600 + AFTER_RESET_S, true),
+            (Some(since + 600), since + 600 + AFTER_RESET_S + 1, false),
+            (None, since + WITHOUT_RESET_S - 1, true),
+            (None, since + WITHOUT_RESET_S, true),
+            (None, since + WITHOUT_RESET_S + 1, false),
+            (Some(i64::MAX), since, true),
+        ] {
+            assert_eq!(is_paused(since, resets, now), paused, "{resets:?} {now}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_loop_is_restored_only_when_settled_and_its_owner_is_dead() {
+        for (age_s, owner, restorable) in [
+            (SETTLED_S - 1, Verdict::Dead, false),
+            (SETTLED_S, Verdict::Dead, false),
+            (SETTLED_S + 1, Verdict::Dead, true),
+            (SETTLED_S + 1, Verdict::Ended, true),
+            (SETTLED_S + 1, Verdict::Unknown, false),
+            (SETTLED_S + 1, Verdict::NotYet, false),
+            (SETTLED_S + 1, Verdict::Idle, false),
+            (SETTLED_S + 1, Verdict::Superseded, false),
+        ] {
+            assert_eq!(is_restorable(age_s, owner), restorable, "{age_s} {owner:?}");
         }
     }
 }

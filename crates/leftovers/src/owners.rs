@@ -38,8 +38,13 @@ impl Owners {
         if name == self.current {
             return Verdict::Alive;
         }
-        let dir = self.sessions.as_ref().and_then(|sessions| sessions.folder(&name).ok());
+        let dir = self.folder(id);
         liveness::verdict(&self.signs(dir.as_ref(), Some(id)))
+    }
+
+    /// The folder of a session in this project.
+    pub(crate) fn folder(&self, id: &str) -> Option<Dir> {
+        self.sessions.as_ref()?.folder(&file_name(id)).ok()
     }
 
     /// Judges the session whose folder this is; `id` where it is known.

@@ -5,11 +5,12 @@ use std::io;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::clock::Now;
 use crate::dir::{Dir, FileKind, FileStat};
 use crate::{layout, lock, platform, times};
 
-/// Claims looked at.
-const MAX_CLAIMS: usize = 4_096;
+/// Names looked at, in all folders together.
+const MAX_NAMES: usize = 4_096;
 /// Folders below `.claims`.
 const MAX_DEPTH: usize = 8;
 const LIMIT: usize = 64 * 1024;
@@ -22,7 +23,7 @@ pub struct Claim {
     pub name: String,
     /// Who holds it.
     pub holder: Holder,
-    /// Whether a process holds a lock on the file.
+    /// Whether a process holds a lock on the file. Asking takes the lock for an instant, so only old claims are asked.
     pub in_use: bool,
     /// The file.
     pub stat: FileStat,
@@ -51,36 +52,73 @@ pub struct Holder {
     pub unreadable: bool,
 }
 
-/// Finds all claims: ordinary files that end in `.lock`. Links, folders and other names are none.
+/// Finds the claims last written strictly more than `age_s` seconds ago: ordinary files that end in `.lock`. Links,
+/// folders and other names are none; younger ones are not opened.
 #[must_use]
-pub fn all(root: &Dir) -> Vec<Claim> {
-    let mut found = Vec::new();
+pub fn older_than(root: &Dir, age_s: i64, now: Now) -> Vec<Claim> {
+    let mut walk = Walk { age_s, now, names_left: MAX_NAMES, folders: Vec::new(), found: Vec::new() };
     if let Ok(top) = root.folder(layout::CLAIMS) {
-        walk(&top, &mut Vec::new(), &mut found);
+        walk.folder(&top);
     }
-    found
+    walk.found
 }
 
-fn walk(dir: &Dir, folders: &mut Vec<String>, found: &mut Vec<Claim>) {
-    for file in dir.names(MAX_CLAIMS) {
-        if found.len() >= MAX_CLAIMS {
+struct Walk {
+    age_s: i64,
+    now: Now,
+    names_left: usize,
+    folders: Vec<String>,
+    found: Vec<Claim>,
+}
+
+impl Walk {
+    fn folder(&mut self, dir: &Dir) {
+        if self.names_left == 0 {
             return;
         }
-        let Some(stat) = dir.stat(&file) else { continue };
-        match stat.kind {
-            FileKind::Folder if folders.len() < MAX_DEPTH => {
-                if let Ok(inner) = dir.folder(&file) {
-                    folders.push(file);
-                    walk(&inner, folders, found);
-                    folders.pop();
+        let names = dir.names(self.names_left);
+        self.names_left = self.names_left.saturating_sub(names.len());
+        for mut file in names {
+            if let Some(original) = layout::original(&file).filter(|original| original.ends_with(SUFFIX)) {
+                let original = original.to_owned();
+                if !put_back(dir, &file, &original) {
+                    continue;
                 }
+                file = original;
             }
-            FileKind::File if file.ends_with(SUFFIX) && file.len() > SUFFIX.len() => {
-                if let Some(claim) = read(dir, folders, file, stat) {
-                    found.push(claim);
+            let Some(stat) = dir.stat(&file) else { continue };
+            match stat.kind {
+                FileKind::Folder if self.folders.len() < MAX_DEPTH => {
+                    if let Ok(inner) = dir.folder(&file) {
+                        self.folders.push(file);
+                        self.folder(&inner);
+                        self.folders.pop();
+                    }
                 }
+                FileKind::File
+                    if file.ends_with(SUFFIX)
+                        && file.len() > SUFFIX.len()
+                        && self.now.age_s(stat.mtime_s) > self.age_s =>
+                {
+                    self.found.extend(read(dir, &self.folders, file, stat));
+                }
+                _ => {}
             }
-            _ => {}
+        }
+    }
+}
+
+/// A process that was killed between setting a claim aside and removing it left it under another name: it gets its own
+/// back and is judged like any other. Returns whether it did; where a newer claim took the name, the old one goes.
+fn put_back(dir: &Dir, aside: &str, original: &str) -> bool {
+    match dir.rename_new(aside, original) {
+        Ok(()) => true,
+        Err(error) => {
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                // Whoever holds the name now took it after the killed process had judged the old one stale.
+                let _ = dir.remove_file(aside);
+            }
+            false
         }
     }
 }
@@ -141,8 +179,10 @@ fn holder(body: &[u8]) -> Holder {
     }
 }
 
-/// Removes a claim if it is still the one that was judged: renamed aside, looked at again, unlinked. A renewed one is
-/// put back, never over a newer one.
+/// Removes a claim if it is still the one that was judged: renamed aside, looked at again, unlinked. One that was
+/// renewed or locked meanwhile is put back, never over a newer one. Returns whether it is gone.
+///
+/// A kill between the steps leaves it set aside; [`older_than`] puts it back the next time.
 pub fn remove(root: &Dir, claim: &Claim) -> io::Result<bool> {
     let mut dir = root.folder(layout::CLAIMS)?;
     for folder in &claim.folders {
@@ -153,17 +193,84 @@ pub fn remove(root: &Dir, claim: &Claim) -> io::Result<bool> {
     }
     let aside = layout::temporary(&claim.file, platform::nonce());
     dir.rename(&claim.file, &aside)?;
-    if dir.stat(&aside) == Some(claim.stat) {
+    let unheld = dir.open_file(&aside).is_ok_and(|file| !lock::is_locked(&file));
+    if unheld && dir.stat(&aside) == Some(claim.stat) {
         dir.remove_file(&aside)?;
         return Ok(true);
     }
-    dir.rename_new(&aside, &claim.file)?;
+    put_back(&dir, &aside, &claim.file);
     Ok(false)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn all(root: &Dir) -> Vec<Claim> {
+        older_than(root, 900, Now(Now::read().0 + 901_000))
+    }
+
+    #[test]
+    fn a_claim_set_aside_by_a_killed_process_gets_its_name_back() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Dir::open(top.path()).unwrap();
+        let claims = top.path().join(".claims");
+        std::fs::create_dir(&claims).unwrap();
+        let aside = |name: &str, body: &str| {
+            std::fs::write(claims.join(layout::temporary(name, 7)), body).unwrap();
+        };
+        aside("a.lock", "11");
+        aside("b.lock", "old");
+        std::fs::write(claims.join("b.lock"), "22").unwrap();
+        let mut found: Vec<_> = all(&root).into_iter().map(|claim| (claim.name, claim.holder.pid)).collect();
+        found.sort();
+        assert_eq!(found, [("a".to_owned(), Some(11)), ("b".to_owned(), Some(22))]);
+        let mut left = Dir::open(&claims).unwrap().names(9);
+        left.sort();
+        assert_eq!(left, ["a.lock", "b.lock"]);
+    }
+
+    #[test]
+    fn only_claims_strictly_older_are_looked_at() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Dir::open(top.path()).unwrap();
+        std::fs::create_dir(top.path().join(".claims")).unwrap();
+        std::fs::write(top.path().join(".claims/a.lock"), "").unwrap();
+        let at = root.folder(".claims").unwrap().stat("a.lock").unwrap().mtime_s;
+        let count = |seconds: i64| older_than(&root, 900, Now((at + seconds) * 1000)).len();
+        assert_eq!((count(-60), count(899), count(900), count(901)), (0, 0, 0, 1));
+    }
+
+    #[test]
+    fn a_deep_and_wide_tree_costs_a_bounded_look() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Dir::open(top.path()).unwrap();
+        let mut deep = top.path().join(".claims");
+        for level in 0..12 {
+            std::fs::create_dir_all(&deep).unwrap();
+            std::fs::write(deep.join(format!("l{level}.lock")), "").unwrap();
+            deep.push("d");
+        }
+        assert_eq!(all(&root).len(), MAX_DEPTH + 1);
+        for number in 0..MAX_NAMES + 50 {
+            std::fs::write(top.path().join(format!(".claims/{number}.lock")), "").unwrap();
+        }
+        assert!(all(&root).len() <= MAX_NAMES);
+    }
+
+    #[test]
+    fn a_claim_locked_between_look_and_removal_stays() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Dir::open(top.path()).unwrap();
+        std::fs::create_dir(top.path().join(".claims")).unwrap();
+        let file = std::fs::File::create(top.path().join(".claims/a.lock")).unwrap();
+        let claims = all(&root);
+        fs2::FileExt::lock_exclusive(&file).unwrap();
+        assert!(!remove(&root, &claims[0]).unwrap());
+        assert_eq!(Dir::open(&top.path().join(".claims")).unwrap().names(9), ["a.lock"]);
+        fs2::FileExt::unlock(&file).unwrap();
+        assert!(remove(&root, &claims[0]).unwrap());
+    }
 
     #[test]
     fn bodies_as_programs_write_them() {
@@ -209,6 +316,8 @@ mod tests {
         std::fs::create_dir(top.path().join(".claims")).unwrap();
         let file = std::fs::File::create(top.path().join(".claims/a.lock")).unwrap();
         assert!(!all(&root)[0].in_use);
+        fs2::FileExt::lock_shared(&file).unwrap();
+        assert!(!all(&root)[0].in_use, "another one that asks");
         fs2::FileExt::lock_exclusive(&file).unwrap();
         assert!(all(&root)[0].in_use);
     }

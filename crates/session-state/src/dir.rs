@@ -131,6 +131,13 @@ impl Dir {
         file.write_all(bytes)
     }
 
+    /// Makes a file (mode 0600) whose bytes are on disk when this returns: for what is about to be given up elsewhere.
+    pub fn create_new_synced(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.handle.create_new(name)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    }
+
     /// Replaces a file by a new one, in one step for readers. `sync`: the bytes are on disk before the name changes
     /// (for files of others and for what is work to rebuild). The mode of an old file is kept.
     pub fn replace(&self, name: &str, bytes: &[u8], sync: bool) -> io::Result<()> {

@@ -97,7 +97,14 @@ pub(crate) fn temporary(name: &str, nonce: u64) -> String {
     format!(".{name}.{nonce:016x}.recovery-tmp")
 }
 
-/// Whether a name is one of [`temporary`].
+/// The name a [`temporary`] one stands for. None: it is no such name.
+pub(crate) fn original(name: &str) -> Option<&str> {
+    let inner = name.strip_prefix('.')?.strip_suffix(".recovery-tmp")?;
+    let (original, nonce) = inner.rsplit_once('.')?;
+    (nonce.len() == 16 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(original)
+}
+
+/// Whether a name is that of a replacement in the making.
 #[must_use]
 pub fn is_temporary(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(".recovery-tmp")

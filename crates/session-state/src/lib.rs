@@ -11,6 +11,7 @@ pub mod env;
 pub mod fallback_table;
 pub mod heartbeat;
 pub mod journal;
+mod json_members;
 pub mod layout;
 pub mod ledger;
 mod lock;

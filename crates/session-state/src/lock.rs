@@ -57,10 +57,12 @@ impl Drop for FileLock<'_> {
     }
 }
 
-/// Whether somebody holds a lock on this open file (a claim that is in use).
+/// Whether somebody holds an exclusive lock on this open file (a claim that is in use).
+///
+/// Asked with a shared lock: two processes that ask at once do not take each other for the holder.
 #[must_use]
 pub fn is_locked(file: &File) -> bool {
-    match fs2::FileExt::try_lock_exclusive(file) {
+    match fs2::FileExt::try_lock_shared(file) {
         Ok(()) => {
             // Released at close in any case.
             let _ = fs2::FileExt::unlock(file);

@@ -2,15 +2,11 @@
 //!
 //! `ralph-state.json` of another system has the same members under other names of times; both are read here.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::io;
-
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
 use crate::clock::Now;
 use crate::dir::{Dir, FileKind, FileStat};
+use crate::json_members::Members;
 use crate::{layout, lock, times};
 
 /// A loop file larger than this is none.
@@ -34,12 +30,11 @@ pub struct LoopFile {
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Option<LoopFile> {
     let members = Members::of(text(bytes)?)?;
-    let string = |name: &str| -> Option<String> { serde_json::from_str(members.get(name)?.get()).ok() };
-    let time = |name: &str| times::of_json(&serde_json::from_str(members.get(name)?.get()).ok()?);
+    let time = |name: &str| times::of_json(&members.value(name)?);
     Some(LoopFile {
         active: members.get("active").is_some_and(|value| value.get() == "true"),
-        iteration: members.get("iteration").and_then(|value| value.get().parse().ok()),
-        session_id: string("session_id").filter(|id| !id.is_empty() && id != "null"),
+        iteration: members.value("iteration"),
+        session_id: members.value("session_id").filter(|id: &String| !id.is_empty() && id != "null"),
         last_checked_s: ["last_checked_at", "updated_at", "started_at"].into_iter().filter_map(time).max(),
     })
 }
@@ -61,10 +56,9 @@ pub fn deactivated(bytes: &[u8], reason: &str) -> Option<Vec<u8>> {
     let mut edits = vec![(active.clone(), "false".to_owned())];
     match members.span("deactivation_reason", text) {
         Some(span) => edits.push((span, reason)),
-        None => edits.push((
-            active.end..active.end,
-            members.another(text, active.start, "deactivation_reason", &reason),
-        )),
+        None => {
+            edits.push((active.end..active.end, another(text, active.start, "deactivation_reason", &reason)))
+        }
     }
     // From the end, so that offsets stay true.
     edits.sort_by_key(|(span, _)| std::cmp::Reverse((span.start, span.end)));
@@ -109,7 +103,8 @@ pub fn restore(dir: &Dir, judged: FileStat, session: &str, now: Now) -> io::Resu
         return Ok(None);
     }
     let saved = format!("{}{}", layout::LOOP_DAMAGED, now.seconds());
-    dir.create_new(&saved, &damaged)?;
+    // On disk before the damaged file gives way.
+    dir.create_new_synced(&saved, &damaged)?;
     let new = deactivated(&copy, "stale").unwrap_or(copy);
     Ok(dir.replace_if(layout::LOOP, &new, || dir.stat(layout::LOOP) == Some(judged))?.then_some(saved))
 }
@@ -118,57 +113,17 @@ fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()
 }
 
-/// The members of an object as slices of its text.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'a> Members<'a> {
-    fn of(text: &'a str) -> Option<Self> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Members<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    members.push(entry);
-                }
-                Ok(Members(members))
-            }
-        }
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        let members = deserializer.deserialize_map(Object).ok()?;
-        deserializer.end().ok()?;
-        Some(members)
-    }
-
-    /// Of a repeated member the last one counts.
-    fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
-    }
-
-    fn span(&self, name: &str, text: &str) -> Option<std::ops::Range<usize>> {
-        let value = self.get(name)?.get();
-        // Both are slices of the same text.
-        let start = (value.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
-        Some(start..start + value.len())
-    }
-
-    /// One more member, written as the file writes its own.
-    fn another(&self, text: &str, a_value: usize, name: &str, value: &str) -> String {
-        let first = &text[text.find('{').map_or(0, |at| at + 1)..];
-        let indent = &first[..first.len() - first.trim_start().len()];
-        let colon = if text[..a_value].ends_with(char::is_whitespace) { ": " } else { ":" };
-        let comma = match (indent.is_empty(), colon) {
-            (false, _) => format!(",{indent}"),
-            (true, ": ") => ", ".to_owned(),
-            (true, _) => ",".to_owned(),
-        };
-        format!("{comma}\"{name}\"{colon}{value}")
-    }
+/// One more member, written as the file writes its own.
+fn another(text: &str, a_value: usize, name: &str, value: &str) -> String {
+    let first = &text[text.find('{').map_or(0, |at| at + 1)..];
+    let indent = &first[..first.len() - first.trim_start().len()];
+    let colon = if text[..a_value].ends_with(char::is_whitespace) { ": " } else { ":" };
+    let comma = match (indent.is_empty(), colon) {
+        (false, _) => format!(",{indent}"),
+        (true, ": ") => ", ".to_owned(),
+        (true, _) => ",".to_owned(),
+    };
+    format!("{comma}\"{name}\"{colon}{value}")
 }
 
 /// What the head of a plugin's loop document says (`.claude/ralph-loop.local.md`): it is only ever reported.
@@ -202,6 +157,8 @@ pub fn parse_front_matter(text: &str) -> Option<LoopFile> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
 
     #[test]
     fn only_two_values_change() {
@@ -239,6 +196,51 @@ mod tests {
             "{\"active\":true}x",
         ] {
             assert_eq!(deactivated(none.as_bytes(), "stale"), None, "{none}");
+        }
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("active|a|[a-z\"{]{0,3}", inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn all_other_members_and_bytes_stay(
+            others in prop::collection::btree_map("[a-z\"{},:]{0,6}", json(), 0..6),
+            reason in prop::option::of(json()),
+            pretty in any::<bool>(),
+        ) {
+            let mut before: serde_json::Map<String, Value> = others.into_iter().collect();
+            before.insert("active".into(), true.into());
+            before.extend(reason.map(|reason| ("deactivation_reason".to_owned(), reason)));
+            let text = if pretty { serde_json::to_string_pretty(&before) } else { serde_json::to_string(&before) };
+            let bytes = deactivated(text.unwrap().as_bytes(), "stale").unwrap();
+            let mut expected = before;
+            expected.insert("active".into(), false.into());
+            expected.insert("deactivation_reason".into(), "stale".into());
+            let after: serde_json::Map<String, Value> = serde_json::from_slice(&bytes).unwrap();
+            prop_assert_eq!(&after, &expected);
+            // Written by the same writer it would look the same, but for the place of a new member.
+            let whole = if pretty { serde_json::to_string_pretty(&after) } else { serde_json::to_string(&after) };
+            prop_assert_eq!(whole.unwrap().len(), bytes.len());
+        }
+
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let _ = parse(&bytes);
+            let _ = deactivated(&bytes, "stale");
         }
     }
 

@@ -66,7 +66,7 @@ fn tick(line: &str) -> Option<bool> {
 /// Notes that a plan is told to a session. Returns whether it may be: not told to this session before, and not to
 /// [`MAX_SESSIONS`] others as it stands.
 pub fn tell(plan: &Plan, session: &Session) -> io::Result<bool> {
-    let folder = session.sessions.folder(layout::OPEN_SESSIONS)?;
+    let folder = session.open_folder()?;
     let told = match folder.read(layout::TOLD_PLANS, TOLD_LIMIT) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

@@ -53,14 +53,19 @@ impl Session {
 
     /// Marks the session as one that has not ended well.
     pub fn mark_open(&self) -> io::Result<()> {
+        match self.open_folder()?.create_new(&self.name, b"") {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The folder of the marks, made if missing: a session's folder may be older than it, made by another program.
+    pub(crate) fn open_folder(&self) -> io::Result<Dir> {
         let (open, made) = self.sessions.make_folder(layout::OPEN_SESSIONS)?;
         if made && !self.sessions.has(layout::GITIGNORE) {
             ignore(&open)?;
         }
-        match open.create_new(&self.name, b"") {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
-        }
+        Ok(open)
     }
 
     /// Takes the mark away. Returns whether this call did it: of several, one.

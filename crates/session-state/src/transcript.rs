@@ -3,13 +3,12 @@
 //! The client writes one JSON object a line, with a delay, with many types and more of them in each version; the last
 //! line may be torn (CONTRACT 8). Whatever does not fit is passed over.
 
-use std::borrow::Cow;
-use std::fs::File;
 use std::path::Path;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::dir::Dir;
+use crate::json_members::{self, Members};
 use crate::{platform, times};
 
 /// How much of the end is read, in bytes.
@@ -24,7 +23,7 @@ pub struct Tail {
     pub last_prompt: Option<String>,
     /// The model of the last real answer.
     pub model: Option<String>,
-    /// Files that were read, edited or written, in order.
+    /// Files that were read, edited or written with success, in order.
     pub files: Vec<FileUse>,
     /// Time of the last line that has one, seconds since 1970.
     pub last_s: Option<i64>,
@@ -46,7 +45,7 @@ pub struct RunningCall {
 pub struct FileUse {
     /// The path as the call gave it.
     pub path: String,
-    /// When, seconds since 1970.
+    /// When, seconds since 1970: of a read the moment it was asked for, of a change the moment its result came.
     pub at_s: Option<i64>,
     /// Whether it changed the file.
     pub changes: bool,
@@ -58,7 +57,7 @@ pub fn tail(path: &Path) -> Option<Tail> {
     let bytes = last_bytes(path)?;
     let mut reading = Reading::default();
     for line in bytes.split(|byte| *byte == b'\n') {
-        if let Ok(line) = serde_json::from_slice::<Line<'_>>(line) {
+        if let Some(line) = std::str::from_utf8(line).ok().and_then(Members::of) {
             reading.take(&line);
         }
     }
@@ -77,18 +76,16 @@ pub fn last_model(path: &Path) -> Option<String> {
     tail(path)?.model
 }
 
-/// When the conversation last learned what a file holds: by reading or by writing it.
+/// When the conversation last learned what a file holds, seconds since 1970: by reading or by changing it with success.
 #[must_use]
 pub fn last_read_s(path: &Path, file: &str) -> Option<i64> {
     tail(path)?.files.iter().rev().find(|one| one.path == file)?.at_s
 }
 
 fn last_bytes(path: &Path) -> Option<Vec<u8>> {
-    // Looked at first: opening a pipe would wait for its writer.
-    if !std::fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let file = File::open(path).ok()?;
+    // Only an ordinary file: a pipe would make us wait for its writer, a device may never end.
+    let folder = path.parent().filter(|_| path.is_absolute())?;
+    let file = Dir::open(folder).ok()?.open_file(path.file_name()?.to_str()?).ok()?;
     let size = file.metadata().ok()?.len();
     let from = size.saturating_sub(TAIL);
     let mut bytes = vec![0; usize::try_from(size - from).ok()?];
@@ -101,104 +98,78 @@ fn last_bytes(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(default)]
-    is_sidechain: bool,
-    #[serde(default)]
-    is_meta: bool,
-    #[serde(borrow, default)]
-    timestamp: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
-    #[serde(default)]
-    quota_limits: Option<QuotaLimits>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct QuotaLimits {
-    #[serde(default)]
-    resets_at: Option<i64>,
-}
-
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow, default)]
-    model: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Block<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    id: Cow<'a, str>,
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    tool_use_id: Cow<'a, str>,
-    #[serde(borrow, default)]
-    text: Cow<'a, str>,
-}
-
 #[derive(Default)]
 struct Reading {
     found: Tail,
-    /// Calls without a result so far: id and what they are.
-    open: Vec<(String, RunningCall)>,
+    /// Calls without a result so far.
+    open: Vec<OpenCall>,
+}
+
+struct OpenCall {
+    id: String,
+    call: RunningCall,
+    file: Option<FileUse>,
 }
 
 /// The model of lines that the client itself wrote.
 const SYNTHETIC: &str = "<synthetic>";
 
 impl Reading {
-    fn take(&mut self, line: &Line<'_>) {
-        let at_s = line.timestamp.as_deref().and_then(times::parse);
+    fn take(&mut self, line: &Members<'_>) {
+        let at_s = line.text("timestamp").as_deref().and_then(times::parse);
         if at_s.is_some() {
             self.found.last_s = at_s;
         }
-        if line.is_sidechain || !matches!(&*line.kind, "user" | "assistant") {
-            return;
-        }
-        let Some(message) = line.message.and_then(|raw| serde_json::from_str::<Message<'_>>(raw.get()).ok())
-        else {
+        let kind = line.text("type").unwrap_or_default();
+        let Some(message) = line.object("message").filter(|_| line.value("isSidechain") != Some(true)) else {
             return;
         };
-        let content = message.content.map(RawValue::get).unwrap_or_default();
-        if line.kind == "assistant" {
-            self.found.limit_resets_s = line.quota_limits.as_ref().and_then(|quota| quota.resets_at);
-            if let Some(model) = message.model.filter(|model| *model != SYNTHETIC && !model.is_empty()) {
-                self.found.model = Some(model.into_owned());
+        match kind.as_str() {
+            "assistant" => self.answer(line, &message, at_s),
+            "user" => {
+                // Notes of the client, and the summary that stands for a compacted conversation.
+                let is_meta =
+                    ["isMeta", "isCompactSummary"].iter().any(|name| line.value(name) == Some(true));
+                self.question(&message, is_meta, at_s);
             }
-            for block in blocks(content).iter().filter(|block| block.kind == "tool_use") {
-                self.call(block, at_s);
-            }
-        } else if content.starts_with('"') {
-            let text: String = serde_json::from_str(content).unwrap_or_default();
-            self.prompt(line.is_meta, &text);
-        } else {
-            let blocks = blocks(content);
-            for block in blocks.iter().filter(|block| block.kind == "tool_result") {
-                self.open.retain(|(id, _)| *id != block.tool_use_id);
-            }
-            if !blocks.iter().any(|block| block.kind == "tool_result")
-                && let Some(text) = blocks.iter().find(|block| block.kind == "text")
-            {
-                self.prompt(line.is_meta, &text.text);
-            }
+            _ => {}
         }
     }
 
-    fn call(&mut self, block: &Block<'_>, at_s: Option<i64>) {
-        let member = |name: &str| block.input.and_then(|input| string_member(input, name));
+    fn answer(&mut self, line: &Members<'_>, message: &Members<'_>, at_s: Option<i64>) {
+        self.found.limit_resets_s =
+            line.object("quotaLimits").and_then(|quota| times::of_json(&quota.value("resetsAt")?));
+        if let Some(model) = message.text("model").filter(|model| model != SYNTHETIC && !model.is_empty()) {
+            self.found.model = Some(model);
+        }
+        for block in blocks(message).iter().filter(|block| is(block, "tool_use")) {
+            self.call(block, at_s);
+        }
+    }
+
+    fn question(&mut self, message: &Members<'_>, is_meta: bool, at_s: Option<i64>) {
+        if let Some(text) = message.get("content").and_then(json_members::decode) {
+            self.prompt(is_meta, &text);
+            return;
+        }
+        let blocks = blocks(message);
+        let mut answers = false;
+        for block in blocks.iter().filter(|block| is(block, "tool_result")) {
+            answers = true;
+            self.result(block, at_s);
+        }
+        if !answers
+            && let Some(text) =
+                blocks.iter().find(|block| is(block, "text")).and_then(|block| block.text("text"))
+        {
+            self.prompt(is_meta, &text);
+        }
+    }
+
+    fn call(&mut self, block: &Members<'_>, at_s: Option<i64>) {
+        let name = block.text("name").unwrap_or_default();
+        let input = block.object("input");
+        let member = |name: &str| input.as_ref().and_then(|input| input.text(name));
         const FILES: [(&str, &str, bool); 5] = [
             ("Read", "file_path", false),
             ("Edit", "file_path", true),
@@ -206,16 +177,34 @@ impl Reading {
             ("Write", "file_path", true),
             ("NotebookEdit", "notebook_path", true),
         ];
-        if let Some((_, field, changes)) = FILES.iter().find(|(tool, ..)| *tool == block.name)
-            && let Some(path) = member(field)
-        {
-            self.found.files.push(FileUse { path, at_s, changes: *changes });
-        }
+        let file = FILES
+            .iter()
+            .find(|(tool, ..)| *tool == name)
+            .and_then(|(_, field, changes)| Some(FileUse { path: member(field)?, at_s, changes: *changes }));
         const WHAT: [&str; 8] =
             ["command", "file_path", "notebook_path", "url", "query", "pattern", "description", "prompt"];
         let what = WHAT.into_iter().find_map(member).unwrap_or_default();
-        let call = RunningCall { tool: block.name.clone().into_owned(), what };
-        self.open.push((block.id.clone().into_owned(), call));
+        let id = block.text("id").unwrap_or_default();
+        self.open.push(OpenCall { id, call: RunningCall { tool: name, what }, file });
+    }
+
+    /// A call that failed taught nothing about its file and did not change it.
+    fn result(&mut self, block: &Members<'_>, at_s: Option<i64>) {
+        let id = block.text("tool_use_id").unwrap_or_default();
+        let failed = block.value("is_error") == Some(true);
+        let found = &mut self.found.files;
+        self.open.retain_mut(|open| {
+            if open.id != id {
+                return true;
+            }
+            if let Some(mut file) = open.file.take().filter(|_| !failed) {
+                if file.changes {
+                    file.at_s = at_s.or(file.at_s);
+                }
+                found.push(file);
+            }
+            false
+        });
     }
 
     fn prompt(&mut self, is_meta: bool, text: &str) {
@@ -240,21 +229,19 @@ impl Reading {
     }
 
     fn finish(mut self) -> Tail {
-        self.found.running = self.open.pop().map(|(_, call)| call);
+        self.found.running = self.open.pop().map(|open| open.call);
         self.found
     }
 }
 
-fn blocks(content: &str) -> Vec<Block<'_>> {
-    let Ok(raw) = serde_json::from_str::<Vec<&RawValue>>(content) else { return Vec::new() };
-    raw.into_iter().filter_map(|block| serde_json::from_str(block.get()).ok()).collect()
+/// The content blocks of a message.
+fn blocks<'a>(message: &Members<'a>) -> Vec<Members<'a>> {
+    let raw: Vec<&RawValue> = message.value("content").unwrap_or_default();
+    raw.into_iter().filter_map(|block| Members::of(block.get())).collect()
 }
 
-/// One string member of an object.
-fn string_member(object: &RawValue, name: &str) -> Option<String> {
-    let members: std::collections::HashMap<Cow<'_, str>, &RawValue> =
-        serde_json::from_str(object.get()).ok()?;
-    serde_json::from_str(members.get(name)?.get()).ok()
+fn is(block: &Members<'_>, kind: &str) -> bool {
+    block.text("type").as_deref() == Some(kind)
 }
 
 #[cfg(test)]
@@ -293,6 +280,7 @@ mod tests {
         assert_eq!(of(&[PROMPT, BASH, RESULT]).last_prompt.as_deref(), Some("fix the parser"));
         for other in [
             r#"{"type":"user","message":{"content":"<task-notification>\n<task-id>b1</task-id>"}}"#,
+            r#"{"type":"user","isCompactSummary":true,"message":{"content":"so far"}}"#,
             r#"{"type":"user","isMeta":true,"message":{"content":"go"}}"#,
             r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#,
         ] {
@@ -305,13 +293,55 @@ mod tests {
     #[test]
     fn model_files_and_times() {
         let synthetic = r#"{"type":"assistant","isApiErrorMessage":true,"timestamp":"2026-03-02T09:01:00Z","message":{"model":"<synthetic>","content":[]}}"#;
-        let tail = of(&[PROMPT, BASH, EDIT, synthetic]);
+        let tail = of(&[PROMPT, BASH, EDIT, &result("t2", false, "2026-03-02T09:00:30Z"), synthetic]);
         assert_eq!(tail.model.as_deref(), Some("claude-x-5"));
         assert_eq!(tail.last_s, Some(1_772_442_060));
         assert_eq!(
             tail.files,
-            [FileUse { path: "/p/a.rs".into(), at_s: Some(1_772_442_009), changes: true }]
+            [FileUse { path: "/p/a.rs".into(), at_s: Some(1_772_442_030), changes: true }]
         );
+    }
+
+    fn result(id: &str, failed: bool, at: &str) -> String {
+        format!(
+            r#"{{"type":"user","timestamp":"{at}","message":{{"content":[{{"type":"tool_result","tool_use_id":"{id}","is_error":{failed},"content":"x"}}]}}}}"#
+        )
+    }
+
+    #[test]
+    fn only_what_succeeded_teaches_about_a_file() {
+        let read = EDIT.replace("Edit", "Read").replace("t2", "t3").replace("09:00:09", "09:00:01");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let known = |lines: &[&str]| {
+            std::fs::write(file.path(), lines.join("\n")).unwrap();
+            last_read_s(file.path(), "/p/a.rs")
+        };
+        let read_ok = result("t3", false, "2026-03-02T09:00:02Z");
+        let missed = result("t2", true, "2026-03-02T09:00:30Z");
+        let edited = result("t2", false, "2026-03-02T09:00:30Z");
+        assert_eq!(known(&[PROMPT, &read]), None, "no result yet");
+        assert_eq!(known(&[PROMPT, &read, &read_ok]), Some(1_772_442_001));
+        assert_eq!(known(&[PROMPT, &read, &read_ok, EDIT, &missed]), Some(1_772_442_001));
+        assert_eq!(known(&[PROMPT, &read, &read_ok, EDIT, &edited]), Some(1_772_442_030));
+        assert!(of(&[PROMPT, EDIT, &missed]).files.is_empty());
+    }
+
+    #[test]
+    fn odd_members_cost_their_own_value_only() {
+        let odd = BASH.replace(
+            "\"type\":\"assistant\",",
+            r#""type":"user","type":"assistant","isSidechain":null,"isMeta":"no","quotaLimits":{"resetsAt":[]},"#,
+        );
+        assert!(of(&[PROMPT, &odd]).running.is_some());
+        let quota = BASH.replace(
+            "\"type\":\"assistant\",",
+            r#""type":"assistant","timestamp":7,"quotaLimits":{"resetsAt":1772450000},"#,
+        );
+        assert_eq!(of(&[&quota]).limit_resets_s, Some(1_772_450_000));
+        let half = PROMPT.replace("fix the", "fix \\ud83d the");
+        assert_eq!(of(&[&half]).last_prompt.map(|text| text.ends_with("the parser")), Some(true));
+        let deep = format!("{{\"type\":\"user\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+        assert!(of(&[&deep, BASH]).running.is_some());
     }
 
     #[test]
@@ -326,6 +356,17 @@ mod tests {
 
     #[test]
     fn what_is_no_file_is_none() {
+        let top = tempfile::tempdir().unwrap();
+        let path = |name: &str| top.path().join(name);
+        std::fs::write(path("t.jsonl"), BASH).unwrap();
+        assert!(tail(&path("t.jsonl")).is_some());
+        std::os::unix::fs::symlink(path("t.jsonl"), path("link.jsonl")).unwrap();
+        assert_eq!(tail(&path("link.jsonl")), None);
+        assert!(std::process::Command::new("mkfifo").arg(path("pipe.jsonl")).status().unwrap().success());
+        assert_eq!(tail(&path("pipe.jsonl")), None);
+        std::fs::File::create(path("huge.jsonl")).unwrap().set_len(1 << 30).unwrap();
+        assert_eq!(tail(&path("huge.jsonl")), Some(Tail::default()));
+        assert_eq!(tail(Path::new("t.jsonl")), None);
         assert_eq!(tail(Path::new("/")), None);
         assert_eq!(tail(Path::new("/dev/null")), None);
         assert_eq!(tail(Path::new("/no/such/file")), None);

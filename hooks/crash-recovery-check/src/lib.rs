@@ -7,7 +7,7 @@
 use std::io;
 
 use hook_io::{Event, Kind, Source};
-use leftovers::{Finding, Scan};
+use leftovers::{Finding, Scan, Weight};
 use rules::advice::{self, Advice};
 use rules::fact::{Fact, What};
 use rules::streak::Kind as AdviceKind;
@@ -73,8 +73,12 @@ fn first(
     if turn == PROMPT && marker.is_err() || found.is_empty() || !take_turn(&session, turn, now)? {
         return Ok(None);
     }
-    let sentences: Vec<String> =
-        found.iter().filter_map(|finding| resolve(finding, &scan, &session)).collect();
+    // The weightiest last: who tells of a session or a plan takes that right away from all others, and a kill before
+    // the answer is out would leave it untold.
+    let mut told: Vec<Vec<String>> =
+        found.iter().rev().map(|finding| resolve(finding, &scan, &session)).collect();
+    told.reverse();
+    let sentences = told.concat();
     let advice = advice::crash_recovery(&sentences);
     if let Some(text) = advice.as_ref().and_then(|advice| advice.agent.as_deref()) {
         // For a conversation that loses it; without it, it is told once.
@@ -113,17 +117,23 @@ fn note(session: &Session, id: &str, length: usize, now: Now) -> io::Result<bool
     Ok(applied == [rules::streak::Applied::Fresh])
 }
 
-fn resolve(finding: &Finding, scan: &Scan<'_>, session: &Session) -> Option<String> {
-    let sentence = finding.resolve(scan, session)?;
+/// Mends and words a finding; each sentence is a line in the log.
+fn resolve(finding: &Finding, scan: &Scan<'_>, session: &Session) -> Vec<String> {
+    let sentences = finding.resolve(scan, session);
+    if sentences.is_empty() {
+        return sentences;
+    }
     let pane = session_file::read(&session.dir).and_then(|file| file.tmux?.pane);
-    let entry = log::Entry {
-        session: scan.session_id,
-        pane: pane.as_deref().unwrap_or("-"),
-        error: finding.what,
-        action: if finding.has_repair() { "mended" } else { "told" },
-        result: &sentence,
-    };
-    // A log that cannot be written changes nothing.
-    let _ = log::write(scan.project, Some(session), entry, scan.now);
-    Some(sentence)
+    for sentence in &sentences {
+        let entry = log::Entry {
+            session: scan.session_id,
+            pane: pane.as_deref().unwrap_or("-"),
+            error: finding.what,
+            action: if finding.weight == Weight::Mended { "mended" } else { "told" },
+            result: sentence,
+        };
+        // A log that cannot be written changes nothing.
+        let _ = log::write(scan.project, Some(session), entry, scan.now);
+    }
+    sentences
 }

@@ -1,0 +1,12 @@
+//! The crash check as its callers see it: an event and a tree of files in, advice and a mended tree out.
+
+#![allow(missing_docs)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod claims;
+mod hostile;
+mod loops;
+mod once;
+mod plan;
+mod previous_session;
+mod world;
