@@ -27,8 +27,6 @@ pub const OVERDUE_MS: i64 = 2_000;
 const MAX_STREAKS: usize = 48;
 /// Fact identities remembered to tell a second wiring.
 const MAX_RECENT: usize = 64;
-/// Facts kept at which advice about a server was called for.
-const MAX_ASKED: usize = 3;
 /// Tool names kept of a server's streak.
 const MAX_TOOLS: usize = 8;
 
@@ -125,9 +123,6 @@ pub struct Streak {
     /// The model message whose failed call last asked for advice ([`Fact::fp`]).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     asked: String,
-    /// The facts at which advice was last called for, the latest first; at most [`MAX_ASKED`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asked_at: Vec<Asked>,
 }
 
 impl Streak {
@@ -145,15 +140,6 @@ impl Streak {
     fn may_say(&self, kind: Kind) -> bool {
         self.said(kind).is_none_or(|said| !said.now && said.times < TIMES_A_SESSION)
     }
-}
-
-/// A fact at which advice was called for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
-    /// Its id.
-    pub id: String,
-    /// Its time, epoch ms.
-    pub t: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -289,10 +275,6 @@ impl State {
         }
         let Some(kind) = calls_for(streak, fact) else { return };
         fact.fp.clone_into_string(&mut streak.asked);
-        if streak.key.starts_with("mcp:") {
-            streak.asked_at.insert(0, Asked { id: fact.id.clone().into_owned(), t: fact.t });
-            streak.asked_at.truncate(MAX_ASKED);
-        }
         let may = match kind {
             // Each failure up to the last has its own wait to tell; only openings are counted.
             Kind::Backoff => streak.said(kind).is_none_or(|said| said.now || said.times < TIMES_A_SESSION),
@@ -320,7 +302,6 @@ impl State {
             streak.n = 0;
             streak.open = false;
             streak.asked.clear();
-            streak.asked_at.clear();
             streak.said.iter_mut().for_each(|said| said.now = false);
         }
     }

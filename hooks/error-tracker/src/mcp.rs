@@ -1,11 +1,14 @@
 //! Streaks of MCP servers.
 
+use std::path::Path;
+use std::time::Duration;
+
 use hook_flow::{Call, Known};
-use hook_io::{Failure, Kind, Success, ToolCall};
+use hook_io::{Failure, Success, ToolCall};
 use rules::advice::{self, Advice};
 use rules::fact::{Fact, What};
 use rules::mcp::{self, McpClass};
-use rules::streak::{Kind as Due, Streak};
+use rules::streak::{Kind, Streak};
 use session_state::{fallback_table, tool_message, views};
 
 use crate::{evidence, fact};
@@ -77,34 +80,26 @@ fn failing(call: &Call<'_>, of: &ToolCall<'_>, class: McpClass, error: &str) -> 
     Some(fact)
 }
 
-/// The model message the call belongs to: the client has written it down by the time a call failed.
+/// How long the client is given to write down the message of a call that failed at once, in steps: it writes with a
+/// delay, the first message of a session with the longest.
+const PATIENCE: u32 = 20;
+const STEP: Duration = Duration::from_millis(5);
+
+/// The model message the call belongs to. None without a transcript: then each failure is a try of its own.
 fn message_of(call: &Call<'_>, of: &ToolCall<'_>) -> Option<String> {
-    let path = std::path::Path::new(call.event.transcript_path.as_deref()?);
-    tool_message::id(path, of.id.as_deref()?)
-}
-
-/// A call that began this long before another one was told of may have been beside it, in milliseconds: what the
-/// client takes from the end of a call to the start of its hook. Between two messages lies a request, which takes longer.
-const BESIDE_MS: i64 = 60;
-
-/// Whether a call of the same message already asked.
-///
-/// The journal alone cannot tell while the client has not written the message down; then the calls' times do. Without
-/// a transcript each failure is a try of its own.
-fn is_same_try(call: &Call<'_>, streak: &Streak) -> bool {
-    let Some((own, earlier)) = streak.asked_at.split_first() else { return false };
-    let Some(transcript) = call.event.transcript_path.as_deref().map(std::path::Path::new) else {
-        return false;
-    };
-    if earlier.is_empty() || !transcript.is_file() {
-        return false;
+    let path = Path::new(call.event.transcript_path.as_deref()?);
+    let id = of.id.as_deref()?;
+    for _ in 0..PATIENCE {
+        if let Some(message) = tool_message::id(path, id) {
+            return Some(message);
+        }
+        // The file itself appears with the first message; where its folder is missing no client writes one.
+        if !path.parent().is_some_and(Path::is_dir) {
+            return None;
+        }
+        std::thread::sleep(STEP);
     }
-    if let Some(message) = tool_message::id(transcript, &own.id) {
-        return earlier.iter().any(|one| tool_message::id(transcript, &one.id).as_ref() == Some(&message));
-    }
-    let Kind::PostToolUseFailure(failure) = &call.event.kind else { return false };
-    let Some(ran_ms) = failure.call.duration_ms.and_then(|ms| i64::try_from(ms).ok()) else { return false };
-    earlier.iter().any(|one| one.t > own.t - ran_ms - BESIDE_MS)
+    None
 }
 
 /// The class as the journal has it. `not_connected` is told at once, so it has a word of its own.
@@ -121,15 +116,14 @@ const fn class_word(class: McpClass) -> &'static str {
     }
 }
 
-pub(crate) fn advice(call: &Call<'_>, kind: Due, streak: &Streak) -> Option<(Advice, String)> {
+pub(crate) fn advice(call: &Call<'_>, kind: Kind, streak: &Streak) -> Option<(Advice, String)> {
     let server = streak.key.strip_prefix("mcp:")?;
     let cause = mcp::cause(&streak.txt);
     let n = u32::try_from(streak.n).unwrap_or(u32::MAX);
     let advice = match kind {
-        Due::Backoff if is_same_try(call, streak) => return None,
-        Due::Backoff => advice::mcp_backoff(server, &cause, n, rules::backoff::wait_s(n)),
-        Due::Login => advice::mcp_login(server),
-        Due::Wait => advice::mcp_rate_limited(server),
+        Kind::Backoff => advice::mcp_backoff(server, &cause, n, rules::backoff::wait_s(n)),
+        Kind::Login => advice::mcp_login(server),
+        Kind::Wait => advice::mcp_rate_limited(server),
         _ => {
             let tool = streak.tools.last()?;
             let row = fallback_table::row_for(call.project, tool);
