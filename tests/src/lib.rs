@@ -23,6 +23,7 @@
 pub mod client;
 pub mod evidence;
 pub mod fake_api;
+pub mod hook_project;
 pub mod mcp_server;
 pub mod process;
 pub mod sandbox;

@@ -26,7 +26,7 @@ pub const OVERDUE_MS: i64 = 2_000;
 /// Streaks kept; the one longest untouched makes place.
 const MAX_STREAKS: usize = 48;
 /// Fact identities remembered to tell a second wiring.
-const MAX_RECENT: usize = 64;
+const MAX_RECENT: usize = 256;
 /// Tool names kept of a server's streak.
 const MAX_TOOLS: usize = 8;
 
