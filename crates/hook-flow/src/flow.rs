@@ -3,7 +3,7 @@
 use hook_io::{Mouth, Reply};
 use rules::advice::Advice;
 use rules::fact::Fact;
-use rules::streak::{Due, Kind, State};
+use rules::streak::{BESIDE, Due, Kind, State};
 use rules::text::utf16_len;
 use session_state::ledger::{Ledger, Note};
 use session_state::{Project, Session, log, session_file};
@@ -36,6 +36,7 @@ pub struct Known<'a> {
 pub struct Spoken {
     ledger: Option<Ledger>,
     notes: Vec<Note>,
+    withheld: Vec<Note>,
     /// The advice, in the order in which it was given.
     pub advice: Vec<Advice>,
 }
@@ -77,7 +78,13 @@ fn try_track(call: &Call<'_>, trackers: &[&dyn Tracker]) -> std::io::Result<Spok
     if Mouth::of(&call.event.name).is_some() {
         for due in &due {
             let Some(tracker) = trackers.iter().find(|tracker| tracker.speaks_of(due.kind)) else { continue };
-            let Some((advice, note)) = tracker.advice(call, due, ledger.state()) else { continue };
+            let Some((advice, note)) = tracker.advice(call, due, ledger.state()) else {
+                // The one advice that has to come after all, at the very next failure.
+                if due.kind == Kind::Fallback {
+                    spoken.withheld.push(Note { due: due.clone(), length: 0, note: BESIDE.to_owned() });
+                }
+                continue;
+            };
             let length = advice.agent.as_deref().map_or(0, utf16_len) as u64;
             spoken.notes.push(Note { due: due.clone(), length, note });
             spoken.advice.push(advice);
@@ -96,7 +103,7 @@ impl Spoken {
             note_in_log(call.project, session.as_ref(), call, &note.due, advice);
         }
         // Views and carried state are made anew by the next call.
-        let _ = ledger.finish(self.notes, call.program, call.now);
+        let _ = ledger.finish(self.notes.into_iter().chain(self.withheld).collect(), call.program, call.now);
     }
 }
 

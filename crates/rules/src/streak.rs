@@ -27,6 +27,10 @@ pub const OVERDUE_MS: i64 = 2_000;
 const MAX_STREAKS: usize = 48;
 /// Fact identities remembered to tell a second wiring.
 const MAX_RECENT: usize = 256;
+/// Facts kept at which advice about a server was called for.
+const MAX_ASKED: usize = 3;
+/// The note of advice that was not given, since a call beside it already spoke: it is due again at the next failure.
+pub const BESIDE: &str = "beside";
 /// Tool names kept of a server's streak.
 const MAX_TOOLS: usize = 8;
 
@@ -120,9 +124,9 @@ pub struct Streak {
     /// What was said about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     said: Vec<Said>,
-    /// The model message whose failed call last asked for advice ([`Fact::fp`]).
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    asked: String,
+    /// The facts at which advice about a server was called for, the latest first; at most [`MAX_ASKED`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked_at: Vec<Asked>,
 }
 
 impl Streak {
@@ -140,6 +144,15 @@ impl Streak {
     fn may_say(&self, kind: Kind) -> bool {
         self.said(kind).is_none_or(|said| !said.now && said.times < TIMES_A_SESSION)
     }
+}
+
+/// A fact at which advice was called for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Its id.
+    pub id: String,
+    /// Its time, epoch ms.
+    pub t: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -274,7 +287,10 @@ impl State {
             streak.tools.push(fact.tool.clone().into_owned());
         }
         let Some(kind) = calls_for(streak, fact) else { return };
-        fact.fp.clone_into_string(&mut streak.asked);
+        if fact.key.starts_with("mcp:") {
+            streak.asked_at.insert(0, Asked { id: fact.id.clone().into_owned(), t: fact.t });
+            streak.asked_at.truncate(MAX_ASKED);
+        }
         let may = match kind {
             // Each failure up to the last has its own wait to tell; only openings are counted.
             Kind::Backoff => streak.said(kind).is_none_or(|said| said.now || said.times < TIMES_A_SESSION),
@@ -301,7 +317,7 @@ impl State {
         if let Some(streak) = self.streaks.iter_mut().find(|streak| streak.key == key) {
             streak.n = 0;
             streak.open = false;
-            streak.asked.clear();
+            streak.asked_at.clear();
             streak.said.iter_mut().for_each(|said| said.now = false);
         }
     }
@@ -319,6 +335,9 @@ impl State {
             return;
         }
         self.due.retain(|due| due.key != fact.key || due.kind != kind);
+        if fact.fp == BESIDE {
+            return;
+        }
         let streak = self.touch(&fact.key);
         // A success may stand between the failure and the note of what was said about it.
         let now = streak.open;
@@ -369,8 +388,6 @@ fn calls_for(streak: &Streak, fact: &Fact<'_>) -> Option<Kind> {
             "auth" | "session_expired" => Some(Kind::Login),
             "rate_limited" => Some(Kind::Wait),
             "not_connected" => Some(Kind::Fallback),
-            // Parallel calls of one model message are one try: the first of them to fail speaks for all.
-            _ if !fact.fp.is_empty() && fact.fp == streak.asked => None,
             _ if streak.n >= FALLBACK_AT => Some(Kind::Fallback),
             // Where the person was already pointed to the server, waiting is no advice any more.
             _ if streak.said(Kind::Fallback).is_some_and(|said| said.now) => None,

@@ -19,15 +19,10 @@ struct Story {
 
 impl Story {
     fn next(&mut self, what: What, key: &str, cls: &str) -> Vec<Kind> {
-        self.message(what, key, cls, "")
-    }
-
-    fn message(&mut self, what: What, key: &str, cls: &str, message: &str) -> Vec<Kind> {
         self.calls += 1;
         let mut fact = fact(what, key, &format!("call-{}", self.calls));
         fact.t = i64::from(self.calls) * 60_000;
         fact.cls = cls.to_owned().into();
-        fact.fp = message.to_owned().into();
         assert_eq!(self.state.apply(&fact), Applied::Fresh);
         let due: Vec<Due> = self.state.due_at(&fact.key, &fact.id).cloned().collect();
         due.iter().for_each(|due| self.say(due, 100));
@@ -115,14 +110,25 @@ fn login_and_patience_are_no_failures_in_a_row() {
 }
 
 #[test]
-fn parallel_calls_of_one_message_are_one_try() {
-    let mut story = Story::default();
-    assert_eq!(story.message(What::Fail, "mcp:s", "connection", "m1"), [Kind::Backoff]);
-    for _ in 2..=5 {
-        assert_eq!(story.message(What::Fail, "mcp:s", "connection", "m1"), []);
+fn what_a_call_beside_it_said_is_due_again_at_the_next_failure() {
+    let mut state = State::default();
+    for (number, id) in ["1", "2", "3", "4", "5"].into_iter().enumerate() {
+        let mut fact = fact(What::Fail, "mcp:s", id);
+        fact.t = number as i64;
+        state.apply(&fact);
     }
-    assert_eq!(story.state.streak("mcp:s").unwrap().n, 5, "all are counted");
-    assert_eq!(story.message(What::Fail, "mcp:s", "connection", "m2"), [Kind::Fallback]);
+    assert_eq!(
+        state.streak("mcp:s").unwrap().asked_at.iter().map(|asked| &*asked.id).collect::<Vec<_>>(),
+        ["5", "4", "3"]
+    );
+    let mut beside = fact(What::Said, "mcp:s", "5");
+    beside.cls = Kind::Fallback.word().into();
+    beside.fp = rules::streak::BESIDE.into();
+    state.apply(&beside);
+    let mut next = fact(What::Fail, "mcp:s", "6");
+    next.t = 300;
+    state.apply(&next);
+    assert_eq!(state.due_at("mcp:s", "6").map(|due| due.kind).collect::<Vec<_>>(), [Kind::Fallback]);
 }
 
 #[test]

@@ -73,33 +73,33 @@ fn failing(call: &Call<'_>, of: &ToolCall<'_>, class: McpClass, error: &str) -> 
     fact.cls = class_word(class).into();
     fact.tool = of.tool.clone().into_owned().into();
     fact.txt = evidence(error).into();
-    // Parallel calls of one message are one try, whenever each of them ends.
-    if let Some(message) = message_of(call, of) {
-        fact.fp = session_state::hash_name(&message).into();
-    }
     Some(fact)
 }
 
+/// A failure this long after one that asked is certainly another try, in milliseconds.
+const BESIDE_MS: i64 = 2_000;
 /// How long the client is given to write down the message of a call that failed at once, in steps: it writes with a
 /// delay, the first message of a session with the longest.
 const PATIENCE: u32 = 20;
 const STEP: Duration = Duration::from_millis(5);
 
-/// The model message the call belongs to. None without a transcript: then each failure is a try of its own.
-fn message_of(call: &Call<'_>, of: &ToolCall<'_>) -> Option<String> {
-    let path = Path::new(call.event.transcript_path.as_deref()?);
-    let id = of.id.as_deref()?;
+/// Whether a call of the same model message already spoke: parallel calls are one try, and the first of them to fail
+/// speaks for all. Without a transcript each failure is a try of its own.
+fn is_same_try(call: &Call<'_>, streak: &Streak) -> bool {
+    let Some((own, earlier)) = streak.asked_at.split_first() else { return false };
+    let mut near = earlier.iter().filter(|one| own.t.saturating_sub(one.t) < BESIDE_MS).peekable();
+    let Some(path) = call.event.transcript_path.as_deref().map(Path::new) else { return false };
+    // Mostly there is nothing near, and nothing to look up or to wait for.
+    if near.peek().is_none() || !path.parent().is_some_and(Path::is_dir) {
+        return false;
+    }
     for _ in 0..PATIENCE {
-        if let Some(message) = tool_message::id(path, id) {
-            return Some(message);
-        }
-        // The file itself appears with the first message; where its folder is missing no client writes one.
-        if !path.parent().is_some_and(Path::is_dir) {
-            return None;
+        if let Some(message) = tool_message::id(path, &own.id) {
+            return near.any(|one| tool_message::id(path, &one.id).as_ref() == Some(&message));
         }
         std::thread::sleep(STEP);
     }
-    None
+    false
 }
 
 /// The class as the journal has it. `not_connected` is told at once, so it has a word of its own.
@@ -118,6 +118,9 @@ const fn class_word(class: McpClass) -> &'static str {
 
 pub(crate) fn advice(call: &Call<'_>, kind: Kind, streak: &Streak) -> Option<(Advice, String)> {
     let server = streak.key.strip_prefix("mcp:")?;
+    if matches!(kind, Kind::Backoff | Kind::Fallback) && is_same_try(call, streak) {
+        return None;
+    }
     let cause = mcp::cause(&streak.txt);
     let n = u32::try_from(streak.n).unwrap_or(u32::MAX);
     let advice = match kind {
