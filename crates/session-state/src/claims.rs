@@ -14,6 +14,8 @@ const MAX_NAMES: usize = 4_096;
 /// Folders below `.claims`.
 const MAX_DEPTH: usize = 8;
 const LIMIT: usize = 64 * 1024;
+/// A claim set aside is in the hands of a living process for less than this, in seconds.
+const ASIDE_S: i64 = 30;
 const SUFFIX: &str = ".lock";
 
 /// A claim as it was found.
@@ -81,7 +83,9 @@ impl Walk {
         for mut file in names {
             if let Some(original) = layout::original(&file).filter(|original| original.ends_with(SUFFIX)) {
                 let original = original.to_owned();
-                if !put_back(dir, &file, &original) {
+                // Somebody may be removing it at this moment; a killed process has been gone for longer.
+                let settled = dir.changed_s(&file).is_none_or(|at| self.now.age_s(at) > ASIDE_S);
+                if !settled || !put_back(dir, &file, &original) {
                     continue;
                 }
                 file = original;

@@ -88,6 +88,13 @@ impl Dir {
         self.handle.stat(name).ok()
     }
 
+    /// When the name or what it stands for last changed in any way (a rename included), seconds since 1970. None where
+    /// the system does not tell.
+    #[must_use]
+    pub fn changed_s(&self, name: &str) -> Option<i64> {
+        self.handle.changed_s(name)
+    }
+
     /// Opens an ordinary file for reading. Links and special files are errors; a pipe does not block.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
         let file = self.handle.open_file(name)?;

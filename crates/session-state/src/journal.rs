@@ -133,7 +133,7 @@ impl Journal {
         fact.t = now.0;
         fact.up = self.upto;
         fact.s = Some(self.state.clone());
-        let mut line = serde_json::to_vec(&fact)?;
+        let mut line = serde_json::to_vec(&fact).map_err(io::Error::other)?;
         line.push(b'\n');
         let lead = if self.ends_in_newline()? { "" } else { "\n" };
         self.write_once(lead, &line)?;
@@ -264,13 +264,13 @@ fn last_carry(bytes: &[u8]) -> Option<(State, u64)> {
 /// Appends one line of at most [`MAX_LINE`] bytes; evidence gives way first.
 fn write_line(lines: &mut Vec<u8>, fact: &Fact<'_>) -> io::Result<()> {
     let start = lines.len();
-    serde_json::to_writer(&mut *lines, fact)?;
+    lines.extend(serde_json::to_vec(fact).map_err(io::Error::other)?);
     lines.push(b'\n');
     if lines.len() - start > MAX_LINE {
         lines.truncate(start);
         let mut short = fact.clone();
         short.txt = "".into();
-        serde_json::to_writer(&mut *lines, &short)?;
+        lines.extend(serde_json::to_vec(&short).map_err(io::Error::other)?);
         lines.push(b'\n');
         if lines.len() - start > MAX_LINE {
             lines.truncate(start);

@@ -130,7 +130,7 @@ pub fn note(dir: &Dir, env: &Env, seen: Seen<'_>, now: Now) -> io::Result<()> {
         started_s: if old.started_s == 0 { now.seconds() } else { old.started_s },
         updated_s: now.seconds(),
     };
-    let mut bytes = serde_json::to_vec_pretty(&file)?;
+    let mut bytes = serde_json::to_vec_pretty(&file).map_err(io::Error::other)?;
     bytes.push(b'\n');
     dir.replace(layout::SESSION, &bytes, false)
 }

@@ -133,7 +133,7 @@ fn write_one(dir: &Dir, streak: &Streak, now: Now) -> io::Result<()> {
             let last = if streak.t == 0 { now } else { Now(streak.t) };
             let retry =
                 McpRetry { attempt: streak.n, last_attempt_ts: times::rfc3339_utc_s(last.seconds()).into() };
-            let text = serde_json::to_string(&retry)? + "\n";
+            let text = serde_json::to_string(&retry).map_err(io::Error::other)? + "\n";
             streak.tools.iter().try_for_each(|tool| put(dir, &mcp_retry(tool), &text))
         }
         "mcp" => forget_server(dir, name, streak),
@@ -158,7 +158,11 @@ fn write_one(dir: &Dir, streak: &Streak, now: Now) -> io::Result<()> {
             if old.is_none() && !streak.open {
                 return Ok(());
             }
-            put(dir, layout::FAILURE_TRACKER, &(serde_json::to_string(&fresh)? + "\n"))
+            put(
+                dir,
+                layout::FAILURE_TRACKER,
+                &(serde_json::to_string(&fresh).map_err(io::Error::other)? + "\n"),
+            )
         }
         _ => Ok(()),
     }

@@ -51,6 +51,10 @@ impl DirHandle {
         Ok(FileStat { kind, size: found.len(), mtime_s, mtime_ns: since.subsec_nanos(), ino: 0, dev: 0 })
     }
 
+    pub(crate) fn changed_s(&self, _name: &str) -> Option<i64> {
+        None
+    }
+
     pub(crate) fn mode(&self, _name: &str) -> Option<u32> {
         None
     }

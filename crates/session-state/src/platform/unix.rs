@@ -57,6 +57,11 @@ impl DirHandle {
         })
     }
 
+    pub(crate) fn changed_s(&self, name: &str) -> Option<i64> {
+        #[expect(clippy::useless_conversion, reason = "the field types differ between systems")]
+        fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| stat.st_ctime.into())
+    }
+
     pub(crate) fn mode(&self, name: &str) -> Option<u32> {
         Some(fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).ok()?.st_mode & 0o7777)
     }
