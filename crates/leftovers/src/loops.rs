@@ -114,12 +114,15 @@ fn in_session_folders(
     name: &str,
     found: &mut Vec<Finding>,
 ) {
+    let mut path = String::with_capacity(256);
     for folder in all.names(MAX_FOLDERS) {
         if found.len() >= MAX_FOUND {
             return;
         }
-        // One system call a folder: ten thousand of them are looked at within the hook's budget.
-        if !all.has(&format!("{folder}/{name}")) || folder.starts_with('.') {
+        // One system call a folder and no allocation: ten thousand of them are looked at within the hook's budget.
+        path.clear();
+        path.extend([folder.as_str(), "/", name]);
+        if folder.starts_with('.') || !all.has(&path) {
             continue;
         }
         let Ok(dir) = all.folder(&folder) else { continue };

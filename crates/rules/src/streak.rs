@@ -428,9 +428,10 @@ fn identity(fact: &Fact<'_>) -> u32 {
 mod hex {
     use std::borrow::Cow;
     use std::collections::VecDeque;
-    use std::fmt::Write;
 
     use serde::{Deserialize, Deserializer, Serializer};
+
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
     pub(super) fn serialize<S: Serializer>(
         numbers: &VecDeque<u32>,
@@ -438,18 +439,23 @@ mod hex {
     ) -> Result<S::Ok, S::Error> {
         let mut text = String::with_capacity(numbers.len() * 8);
         for number in numbers {
-            // Writing into a String cannot fail.
-            let _ = write!(text, "{number:08x}");
+            for shift in (0..8).rev() {
+                text.push(char::from(DIGITS[(number >> (shift * 4)) as usize & 0xf]));
+            }
         }
         serializer.serialize_str(&text)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<VecDeque<u32>, D::Error> {
         let text: Cow<'de, str> = Cow::deserialize(deserializer)?;
-        let digits = text.as_bytes().chunks(8);
-        Ok(digits
-            .filter_map(|eight| u32::from_str_radix(std::str::from_utf8(eight).ok()?, 16).ok())
-            .collect())
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => byte - b'0',
+            // Anything else is of another program's making and means nothing here.
+            _ => byte.wrapping_sub(b'a' - 10) & 0xf,
+        };
+        let number =
+            |eight: &[u8]| eight.iter().fold(0, |number, byte| number << 4 | u32::from(digit(*byte)));
+        Ok(text.as_bytes().chunks_exact(8).map(number).collect())
     }
 }
 

@@ -172,7 +172,10 @@ impl Scene {
     /// Removes what a session left that nobody ended.
     pub(super) fn forget(&self, session: &str) {
         // Most hooks leave nothing: then there is nothing to remove.
-        let _ = fs::remove_dir_all(self.project.join("sessions").join(session));
+        let sessions = self.project.join("sessions");
+        let _ = fs::remove_dir_all(sessions.join(session));
+        // The mark too: hundreds of marks without a session would be what is measured.
+        let _ = fs::remove_file(sessions.join(".open").join(session));
     }
 }
 
