@@ -1,6 +1,5 @@
 //! A folder held open: every state file is reached through one, so a link put in its place later leads nowhere.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -207,15 +206,18 @@ impl Dir {
         self.handle.remove_folder(name)
     }
 
+    /// Calls `each` with every name in the folder until it returns false; names that are not UTF-8 are left out.
+    pub fn each_name(&self, mut each: impl FnMut(&str) -> bool) {
+        // A folder that cannot be listed has nothing to find.
+        let _ = self.handle.list(&mut each);
+    }
+
     /// Names in the folder, at most `limit` of them; names that are not UTF-8 are left out.
     #[must_use]
     pub fn names(&self, limit: usize) -> Vec<String> {
         let mut names = Vec::new();
-        // A folder that cannot be listed has nothing to find.
-        let _ = self.handle.list(&mut |name: OsString| {
-            if let Ok(name) = name.into_string() {
-                names.push(name);
-            }
+        self.each_name(|name| {
+            names.push(name.to_owned());
             names.len() < limit
         });
         names

@@ -1,6 +1,5 @@
 //! Other systems: the same by paths, with what the standard library knows.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -99,9 +98,9 @@ impl DirHandle {
         fs::remove_dir(self.0.join(name))
     }
 
-    pub(crate) fn list(&self, each: &mut dyn FnMut(OsString) -> bool) -> io::Result<()> {
+    pub(crate) fn list(&self, each: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
         for entry in fs::read_dir(&self.0)? {
-            if !each(entry?.file_name()) {
+            if entry?.file_name().to_str().is_some_and(|name| !each(name)) {
                 break;
             }
         }

@@ -1,10 +1,8 @@
 //! Unix: everything below an open folder goes through `openat` without following links.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -108,16 +106,31 @@ impl DirHandle {
         Ok(fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Calls `each` for every name until it returns false.
-    pub(crate) fn list(&self, each: &mut dyn FnMut(OsString) -> bool) -> io::Result<()> {
-        for entry in fs::Dir::read_from(&self.0)? {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
+    /// Calls `each` for every name that is UTF-8 until it returns false.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn list(&self, each: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
+        // Straight from the system's buffer: a folder of sessions is listed at every start.
+        let mut buffer = [std::mem::MaybeUninit::uninit(); 16 * 1024];
+        fs::seek(&self.0, fs::SeekFrom::Start(0))?;
+        let mut entries = fs::RawDir::new(&self.0, &mut buffer);
+        while let Some(entry) = entries.next() {
+            match entry?.file_name().to_str() {
+                Ok("." | "..") | Err(_) => {}
+                Ok(name) if each(name) => {}
+                Ok(_) => break,
             }
-            if !each(OsString::from_vec(name.to_vec())) {
-                break;
+        }
+        Ok(())
+    }
+
+    /// Calls `each` for every name that is UTF-8 until it returns false.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn list(&self, each: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
+        for entry in fs::Dir::read_from(&self.0)? {
+            match entry?.file_name().to_str() {
+                Ok("." | "..") | Err(_) => {}
+                Ok(name) if each(name) => {}
+                Ok(_) => break,
             }
         }
         Ok(())
