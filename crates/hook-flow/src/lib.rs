@@ -2,7 +2,7 @@
 //!
 //! 1. [`quiet::call`]: nothing is tracked and the payload holds nothing of interest. Ends here 95 times of 100.
 //! 2. [`Tracker::facts`]: what the event means for the streaks a part keeps.
-//! 3. [`session_state::Ledger`]: appended, folded up to and including them; what became due with them is theirs to say.
+//! 3. [`session_state::ledger::Ledger`]: appended, folded up to and including them; what became due with them is theirs to say.
 //! 4. [`Tracker::advice`]: the words, or silence.
 //! 5. One write to standard output; then the note of it, the views, the log.
 

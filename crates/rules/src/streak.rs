@@ -124,7 +124,7 @@ pub struct Streak {
     /// What was said about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     said: Vec<Said>,
-    /// The facts at which advice about a server was called for, the latest first; at most [`MAX_ASKED`].
+    /// The facts at which advice about a server was called for, the latest first; at most three.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked_at: Vec<Asked>,
 }
