@@ -1,7 +1,13 @@
 //! A kill or an error at every system call of every writing path: nothing torn, nothing foreign harmed, and the next
 //! call works.
 
-#![allow(missing_docs, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "everything here is a test")]
+#![allow(
+    missing_docs,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "everything here is a test"
+)]
 
 use std::path::{Path, PathBuf};
 
