@@ -214,7 +214,11 @@ impl State {
         self.recent.push_back(identity);
         match fact.k {
             What::Fail | What::Api => self.fail(fact),
-            What::Ok => self.close(&fact.key),
+            What::Ok => {
+                // Known from here on, so that a count another program left is taken away with it.
+                self.touch(&fact.key);
+                self.close(&fact.key);
+            }
             What::Reset if fact.key == "*" => self.close_all(""),
             What::Reset => self.close(&fact.key),
             What::Turn if fact.cls == "good" => self.close_all("api:"),
