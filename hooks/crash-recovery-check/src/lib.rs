@@ -51,9 +51,6 @@ fn first(
     now: Now,
     turn: &str,
 ) -> io::Result<Option<Advice>> {
-    if !Config::read(env, project).crash_recovery {
-        return Ok(None);
-    }
     let sessions = project.sessions();
     let name = session_state::file_name(&event.session_id);
     let scan = Scan {
@@ -65,7 +62,7 @@ fn first(
         now,
     };
     let found = leftovers::scan(&scan);
-    if found.is_empty() && turn != PROMPT {
+    if found.is_empty() && turn != PROMPT || !found.is_empty() && !Config::read(env, project).crash_recovery {
         return Ok(None);
     }
     let session = Session::make(project, &event.session_id)?;

@@ -79,6 +79,11 @@ impl Row {
         row
     }
 
+    /// Whether it fails the run.
+    pub(super) fn fails(&self) -> bool {
+        self.verdict == Verdict::Fails
+    }
+
     /// The figure is worth nothing: the program did something else.
     pub(super) fn spoil(&mut self, why: &str) {
         self.add(why);
@@ -109,7 +114,7 @@ impl Table {
 
     /// How many rows fail the run.
     pub(super) fn failures(&self) -> usize {
-        self.rows.iter().filter(|row| row.verdict == Verdict::Fails).count()
+        self.rows.iter().filter(|row| row.fails()).count()
     }
 }
 
