@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: what whole hook processes cost, against their limits.
 //!
 //! Counts of instructions decide: they are the same on a busy and on an idle machine. Times are ratios within
-//! interleaved rounds, and fail only far over their limit.
+//! interleaved rounds: told by `--gates`, and failing only far over their limit in the whole bench.
 
 mod clock;
 mod scene;
@@ -91,7 +91,9 @@ pub(crate) fn run(workspace: &Workspace, gates_only: bool) -> Result<()> {
     }
     print!("{table}");
     std::fs::remove_dir_all(&bench.scratch).context("removing the scratch folder")?;
-    match table.failures() {
+    // On a machine that others share a time decides nothing: the same program was seen at 2.5 and at 3 times the empty
+    // one within an hour. Counts and what the programs did decide there; times do where somebody asks for the whole.
+    match table.failures(!gates_only) {
         0 => Ok(()),
         count => bail!("{count} of the gates above fail"),
     }

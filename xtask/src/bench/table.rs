@@ -42,6 +42,8 @@ pub(super) struct Row {
     limit: String,
     measured: String,
     verdict: Verdict,
+    /// It fails for its time alone.
+    is_slow: bool,
 }
 
 impl Row {
@@ -51,7 +53,7 @@ impl Row {
         measured: impl Into<String>,
         verdict: Verdict,
     ) -> Self {
-        Self { what: what.into(), limit: limit.into(), measured: measured.into(), verdict }
+        Self { what: what.into(), limit: limit.into(), measured: measured.into(), verdict, is_slow: false }
     }
 
     /// A time or a ratio with a limit; `fault`: the program did not do what was to be timed.
@@ -59,7 +61,9 @@ impl Row {
         let limit_text = format!("{limit}{unit}");
         let mut row = match value {
             Some(value) => {
-                Self::new(what, limit_text, format!("{value:.2}{unit}"), Verdict::of_time(value, limit))
+                let verdict = Verdict::of_time(value, limit);
+                let is_slow = verdict == Verdict::Fails;
+                Self { is_slow, ..Self::new(what, limit_text, format!("{value:.2}{unit}"), verdict) }
             }
             None => Self::new(what, limit_text, "nothing", Verdict::Fails),
         };
@@ -88,6 +92,7 @@ impl Row {
     pub(super) fn spoil(&mut self, why: &str) {
         self.add(why);
         self.verdict = Verdict::Fails;
+        self.is_slow = false;
     }
 
     /// Adds a remark to what was measured.
@@ -112,9 +117,9 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// How many rows fail the run.
-    pub(super) fn failures(&self) -> usize {
-        self.rows.iter().filter(|row| row.fails()).count()
+    /// How many rows fail the run; `times_decide`: times that are far over their limit among them.
+    pub(super) fn failures(&self, times_decide: bool) -> usize {
+        self.rows.iter().filter(|row| row.fails() && (times_decide || !row.is_slow)).count()
     }
 }
 
@@ -131,6 +136,7 @@ impl fmt::Display for Table {
             let verdict = match row.verdict {
                 Verdict::Holds => "holds",
                 Verdict::Over => "over (told)",
+                Verdict::Fails if row.is_slow => "FAR OVER",
                 Verdict::Fails => "FAILS",
                 Verdict::Told => "",
             };
@@ -167,7 +173,7 @@ mod tests {
         let mut table = Table::new("T".to_owned());
         table.push(Row::new("a", "1", "22", Verdict::decides(true)));
         table.push(Row::new("long name", "1", "3", Verdict::decides(false)));
-        assert_eq!(table.failures(), 1);
+        assert_eq!(table.failures(true), 1);
         let text = table.to_string();
         let columns: Vec<_> = text.lines().filter_map(|line| line.find("1  ")).collect();
         assert_eq!(columns.len(), 2);
