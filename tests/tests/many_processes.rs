@@ -48,10 +48,10 @@ fn fifteen_hundred_processes_sixty_four_at_once_wired_one_by_one() {
     many(750, 64, &["error-tracker", "tool-degradation"]);
 }
 
-/// A repeat is known among the last 256 facts: far more than a client has calls in flight.
+/// A repeat is known among the last 512 facts: more than sixty-four processes at once put between two of them.
 #[test]
 fn two_wirings_at_once_double_nothing() {
-    many(300, 16, &["recovery-hooks", "error-tracker", "tool-degradation"]);
+    many(500, 64, &["recovery-hooks", "error-tracker", "tool-degradation"]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub const OVERDUE_MS: i64 = 2_000;
 /// Streaks kept; the one longest untouched makes place.
 const MAX_STREAKS: usize = 48;
 /// Fact identities remembered to tell a second wiring.
-const MAX_RECENT: usize = 256;
+const MAX_RECENT: usize = 512;
 /// Facts kept at which advice about a server was called for.
 const MAX_ASKED: usize = 3;
 /// The note of advice that was not given, since a call beside it already spoke: it is due again at the next failure.

@@ -31,6 +31,8 @@ pub struct Journal {
     state: State,
     /// Offset up to which `state` holds everything.
     upto: u64,
+    /// The file's size when it was last looked at: a torn last line is seen and not folded.
+    seen: u64,
     /// Whether the last fold ended with a whole line.
     tail_is_empty: bool,
     /// Lines folded behind the last state carried on.
@@ -53,8 +55,15 @@ impl Journal {
     pub fn open_or_make(dir: &Dir) -> io::Result<Self> {
         let file = dir.open_append(layout::JOURNAL)?;
         let size = file.metadata()?.len();
-        let mut journal =
-            Self { file, state: State::default(), upto: 0, tail_is_empty: true, lines: 0, carries: false };
+        let mut journal = Self {
+            file,
+            state: State::default(),
+            upto: 0,
+            seen: size,
+            tail_is_empty: true,
+            lines: 0,
+            carries: false,
+        };
         journal.fold_from_carry(size)?;
         Ok(journal)
     }
@@ -100,6 +109,7 @@ impl Journal {
         }
         let clean = self.tail_is_empty || own_line;
         self.upto = end;
+        self.seen = end;
         self.tail_is_empty = true;
         // A function of the prefix, like all else: exactly one process sees its own line as the sixteenth.
         let before = self.lines;
@@ -115,13 +125,14 @@ impl Journal {
         if grew {
             self.fold_to(size)?;
         }
+        self.seen = size;
         Ok(grew)
     }
 
     /// Whether others wrote since.
     #[must_use]
     pub fn has_grown(&self) -> bool {
-        self.file.metadata().is_ok_and(|found| found.len() != self.upto)
+        self.file.metadata().is_ok_and(|found| found.len() != self.seen)
     }
 
     /// Writes the state down when many facts have come since it was last done. To be called after the answer.

@@ -16,7 +16,7 @@ use crate::{layout, times};
 
 const LIMIT: usize = 4 * 1024;
 /// How often the holder of the lock looks again when others keep writing.
-const LOOKS: usize = 8;
+const LOOKS: usize = 64;
 /// Names of a session's folder looked at when a server answered again.
 const NAMES: usize = 512;
 
@@ -107,7 +107,7 @@ fn failure_tracker(dir: &Dir) -> Option<FailureTracker> {
 /// Brings all views up to date, unless somebody else is at it. To be called after the answer.
 pub fn write(dir: &Dir, journal: &mut Journal, now: Now) -> io::Result<()> {
     for _ in 0..LOOKS {
-        let Some(_lock) = StateLock::try_take(dir)? else { return Ok(()) };
+        let Some(lock) = StateLock::try_take(dir)? else { return Ok(()) };
         journal.catch_up()?;
         for streak in journal.state().streaks() {
             write_one(dir, streak, now)?;
@@ -118,7 +118,8 @@ pub fn write(dir: &Dir, journal: &mut Journal, now: Now) -> io::Result<()> {
                 mark_tracked(dir)?;
             }
         }
-        // Somebody may have found the lock taken right before it is released here: then it is up to us.
+        // Looked at after the release: whoever found the lock taken had appended before, so it is up to us.
+        drop(lock);
         if !journal.has_grown() {
             break;
         }
