@@ -40,13 +40,14 @@ const NOT_IN_A_HOOK: [&str; 26] = [
 ];
 
 /// The library crates in order: each may know those before it that are named beside it, and no other of ours.
-const MAY_KNOW: [(&str, &[&str]); 7] = [
+const MAY_KNOW: [(&str, &[&str]); 8] = [
     ("hook-io", &[]),
     ("rules", &[]),
     ("screens", &["rules"]),
     ("session-state", &["rules"]),
     ("hook-flow", &["hook-io", "rules", "session-state"]),
     ("leftovers", &["rules", "session-state"]),
+    ("scavenging", &["rules", "session-state"]),
     ("systems", &["rules", "session-state"]),
 ];
 

@@ -1,0 +1,1 @@
+//! What a dead session knew: from its transcript to a hand-over document.

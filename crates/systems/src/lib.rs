@@ -1,0 +1,1 @@
+//! Readers of whole systems whose work can be interrupted: workflows, runs, changes. Used by the command alone.
