@@ -40,7 +40,8 @@ const NOT_IN_A_HOOK: [&str; 26] = [
 ];
 
 /// The library crates in order: each may know those before it that are named beside it, and no other of ours.
-const MAY_KNOW: [(&str, &[&str]); 8] = [
+const MAY_KNOW: [(&str, &[&str]); 10] = [
+    ("bounded-command", &[]),
     ("hook-io", &[]),
     ("rules", &[]),
     ("screens", &["rules"]),
@@ -48,7 +49,8 @@ const MAY_KNOW: [(&str, &[&str]); 8] = [
     ("hook-flow", &["hook-io", "rules", "session-state"]),
     ("leftovers", &["rules", "session-state"]),
     ("scavenging", &["rules", "session-state"]),
-    ("systems", &["rules", "session-state"]),
+    ("systems", &["bounded-command", "rules", "session-state"]),
+    ("watcher", &["bounded-command", "rules", "scavenging", "screens", "session-state"]),
 ];
 
 /// What a hook may know of ours.

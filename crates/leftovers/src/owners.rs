@@ -2,6 +2,7 @@
 
 use rules::liveness::{self, Process, Signs, Terminal, Verdict};
 use session_state::client_sessions::{self, ClientSession};
+use session_state::process::ProcessId;
 use session_state::session_file::{self, SessionFile};
 use session_state::{Dir, file_name, heartbeat, status};
 
@@ -59,16 +60,8 @@ impl Owners {
 
     /// The same where the session's file is already known.
     pub(crate) fn process_of(&self, file: Option<&SessionFile>, id: Option<&str>) -> Process {
-        let clients = || self.clients.iter().filter(|client| Some(client.session_id.as_str()) == id);
-        if clients().any(|client| client.presence() == Process::Alive) {
-            return Process::Alive;
-        }
-        let recorded = file.and_then(|file| file.process.as_ref()).map(|process| process.presence());
-        match recorded {
-            Some(presence) => presence,
-            None if clients().any(|client| client.presence() == Process::Gone) => Process::Gone,
-            None => Process::Unknown,
-        }
+        let recorded = file.and_then(|file| file.process.as_ref());
+        client_sessions::process_of(&self.clients, recorded, id, ProcessId::presence)
     }
 
     fn signs(&self, dir: Option<&Dir>, id: Option<&str>) -> Signs {

@@ -9,11 +9,9 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use session_state::Dir;
 
-use crate::{
-    platform,
-    settings::file::{FileError, SettingsFile, replace_file},
-};
+use crate::settings::file::{FileError, SettingsFile, replace_file};
 
 /// Folder of all backups, inside our folder for data.
 const BACKUPS: &str = "backups";
@@ -85,7 +83,7 @@ impl Backup {
     /// Keeps both states. Done before the settings file is touched; if that then fails, the next run sees that the
     /// file is not `after` and starts afresh.
     pub(crate) fn keep(&self, settings: &Path, before: &Before, after: &[u8]) -> Result<(), FileError> {
-        platform::create_private_dir(&self.folder).map_err(FileError::io("make", &self.folder))?;
+        Dir::make_all(&self.folder).map_err(FileError::io("make", &self.folder))?;
         let note_path = self.folder.join(NOTE);
         remove_if_there(&note_path).map_err(FileError::io("remove", &note_path))?;
         let original = self.folder.join(BEFORE);

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, process::Command, str::FromStr, time::Duration};
 
-use crate::{bounded_command, environment::Environment};
+use crate::environment::Environment;
 
 /// Time the client has to print its version; a cold start of an older one takes about a second.
 const TIME_LIMIT: Duration = Duration::from_secs(10);

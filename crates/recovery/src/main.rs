@@ -2,7 +2,6 @@
 
 mod backup;
 mod binaries;
-mod bounded_command;
 mod cli;
 mod client_version;
 mod environment;

@@ -2,7 +2,6 @@
 
 use std::{
     fs::{self, OpenOptions, Permissions},
-    io,
     path::Path,
 };
 
@@ -43,16 +42,4 @@ pub(crate) fn only_for_owner(options: &mut OpenOptions) -> &mut OpenOptions {
 #[cfg(not(unix))]
 pub(crate) fn only_for_owner(options: &mut OpenOptions) -> &mut OpenOptions {
     options
-}
-
-/// Makes a folder, and the missing ones above it, for its owner alone.
-pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(path)
 }

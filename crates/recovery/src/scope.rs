@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{bounded_command, environment::Environment, hint::Remedy};
+use crate::{environment::Environment, hint::Remedy};
 
 /// The client's folder in a project.
 const CLAUDE_FOLDER: &str = ".claude";

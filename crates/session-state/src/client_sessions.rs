@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::dir::Dir;
 use crate::env::{self, Env};
-use crate::process;
+use crate::process::ProcessId;
 use crate::session_file::Tmux;
 
 const FOLDER: &str = "sessions";
@@ -30,6 +30,8 @@ pub struct ClientSession {
     pub cwd: String,
     /// `idle busy waiting`; absent in older versions.
     pub status: Option<String>,
+    /// What it waits for: `permission prompt`, `input needed`, `dialog open`.
+    pub waiting_for: Option<String>,
     /// Start, epoch milliseconds.
     pub started_at: Option<i64>,
     /// Last change of the status, epoch milliseconds: no heartbeat.
@@ -42,10 +44,16 @@ pub struct ClientSession {
 }
 
 impl ClientSession {
+    /// Its process. The file does not tell the boot: a number of an earlier one is told apart by its start.
+    #[must_use]
+    pub fn process(&self) -> ProcessId {
+        ProcessId { boot_id: None, pid_ns: None, pid: self.pid, start: self.proc_start }
+    }
+
     /// Whether its process lives.
     #[must_use]
     pub fn presence(&self) -> Process {
-        process::presence(self.pid, self.proc_start)
+        self.process().presence()
     }
 
     /// The pane the client says it is in.
@@ -56,6 +64,29 @@ impl ClientSession {
         let session = target.rsplit_once(":@").map(|(session, _)| session.to_owned());
         let socket = env.text(env::TMUX).and_then(|text| text.split(',').next().map(str::to_owned));
         Some(Tmux { socket, session, pane })
+    }
+}
+
+/// Whether the process of a session lives, by the client's own list and what our file of the session recorded; gone is
+/// a proof. `judge` says it of one process.
+#[must_use]
+pub fn process_of(
+    clients: &[ClientSession],
+    recorded: Option<&ProcessId>,
+    id: Option<&str>,
+    judge: impl Fn(&ProcessId) -> Process,
+) -> Process {
+    let presences = || {
+        let of_session = clients.iter().filter(|client| Some(client.session_id.as_str()) == id);
+        of_session.map(|client| judge(&client.process()))
+    };
+    if presences().any(|presence| presence == Process::Alive) {
+        return Process::Alive;
+    }
+    match recorded {
+        Some(process) => judge(process),
+        None if presences().any(|presence| presence == Process::Gone) => Process::Gone,
+        None => Process::Unknown,
     }
 }
 

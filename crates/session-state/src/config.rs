@@ -7,12 +7,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::dir::Dir;
-use crate::env::{self, Env};
+use crate::env::Env;
 use crate::root::Project;
 
 const LIMIT: usize = 256 * 1024;
-const USER_FOLDER: &str = "recovery";
-const USER_FILE: &str = "config.json";
+/// The user's file, in [`Env::user_config_dir`].
+pub const USER_FILE: &str = "config.json";
 const PROJECT_FOLDER: &str = ".claude";
 const PROJECT_FILE: &str = "recovery.json";
 
@@ -62,9 +62,8 @@ impl Config {
     /// Reads the files. A file that is missing, damaged or of a wrong shape changes nothing.
     #[must_use]
     pub fn read(env: &Env, project: &Project) -> Self {
-        let user = env.path(env::XDG_CONFIG_HOME).or_else(|| Some(env.path(env::HOME)?.join(".config")));
         let mut config = Self::default();
-        if let Some(file) = user.and_then(|folder| read(&folder.join(USER_FOLDER), USER_FILE)) {
+        if let Some(file) = env.user_config_dir().and_then(|folder| read(&folder, USER_FILE)) {
             config.take_user(&file);
         }
         if let Some(file) = read(&project.root.join(PROJECT_FOLDER), PROJECT_FILE) {

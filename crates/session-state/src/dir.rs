@@ -49,6 +49,12 @@ impl Dir {
         Ok(Self { handle: platform::DirHandle::open(path)?, path: path.to_owned() })
     }
 
+    /// Opens a folder of the user's own, made with the missing ones above it for its owner alone.
+    pub fn make_all(path: &Path) -> io::Result<Self> {
+        platform::make_private_folders(path)?;
+        Self::open(path)
+    }
+
     /// Where it is, for people.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -25,6 +25,8 @@ pub const TMUX: &str = "TMUX";
 pub const TMUX_PANE: &str = "TMUX_PANE";
 /// Folder of the user's configuration.
 pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+/// Folder of what programs remember for the user.
+pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 /// Folder of the user's programs' data.
 pub const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 
@@ -78,6 +80,20 @@ impl Env {
     #[must_use]
     pub fn client_config_dir(&self) -> Option<PathBuf> {
         self.path(CLAUDE_CONFIG_DIR).or_else(|| Some(self.path(HOME)?.join(".claude")))
+    }
+
+    /// Our folder of what is remembered for the user over all projects.
+    #[must_use]
+    pub fn user_state_dir(&self) -> Option<PathBuf> {
+        let state = self.path(XDG_STATE_HOME).or_else(|| Some(self.path(HOME)?.join(".local/state")))?;
+        Some(state.join("recovery"))
+    }
+
+    /// Our folder of the user's configuration.
+    #[must_use]
+    pub fn user_config_dir(&self) -> Option<PathBuf> {
+        let config = self.path(XDG_CONFIG_HOME).or_else(|| Some(self.path(HOME)?.join(".config")))?;
+        Some(config.join("recovery"))
     }
 
     /// Process id of the client.

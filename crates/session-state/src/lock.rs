@@ -31,6 +31,40 @@ impl StateLock {
     }
 }
 
+/// A file of ours that one process holds for as long as it lives, whatever way it ends, and that says who that is.
+#[derive(Debug)]
+pub struct SoleLock(File);
+
+impl SoleLock {
+    /// Takes the lock on the file, made if missing. None: another process holds it.
+    ///
+    /// # Errors
+    /// The file cannot be made or locked.
+    pub fn take(dir: &Dir, name: &str) -> io::Result<Option<Self>> {
+        let file = dir.open_append(name)?;
+        match fs2::FileExt::try_lock_exclusive(&file) {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(error) if error.kind() == fs2::lock_contended_error().kind() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether another process holds the lock on the file.
+    #[must_use]
+    pub fn is_held(dir: &Dir, name: &str) -> bool {
+        dir.open_file(name).is_ok_and(|file| is_locked(&file))
+    }
+
+    /// Replaces what the file says. It stays the same file: everybody locks this one.
+    ///
+    /// # Errors
+    /// The file was emptied and not written.
+    pub fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.set_len(0)?;
+        io::Write::write_all(&mut self.0, bytes)
+    }
+}
+
 /// A lock on another program's file, held on the file itself: nothing is left beside it.
 #[derive(Debug)]
 pub(crate) struct FileLock<'f>(&'f File);
@@ -61,7 +95,7 @@ impl Drop for FileLock<'_> {
 ///
 /// Asked with a shared lock: two processes that ask at once do not take each other for the holder.
 #[must_use]
-pub fn is_locked(file: &File) -> bool {
+pub(crate) fn is_locked(file: &File) -> bool {
     match fs2::FileExt::try_lock_shared(file) {
         Ok(()) => {
             // Released at close in any case.

@@ -5,7 +5,7 @@ use std::io;
 use hook_flow::Call;
 use hook_io::{Kind, Source};
 use session_state::status::{self, Status};
-use session_state::{Session, heartbeat, loops, retention, session_file, transcript};
+use session_state::{Session, heartbeat, loops, registry, retention, session_file, transcript};
 
 /// Notes that the session lives, or that it ends.
 ///
@@ -42,6 +42,7 @@ fn alive(call: &Call<'_>) -> io::Result<()> {
     if main && matches!(call.event.kind, Kind::SessionStart { source: Source::Startup | Source::Resume, .. })
     {
         retention::sweep(&session.sessions, &session.name, call.now);
+        registry::note(call.env, call.project)?;
     }
     Ok(())
 }

@@ -112,6 +112,10 @@ pub(crate) fn set_mode(_file: &File, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 
+pub(crate) fn make_private_folders(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
 pub(crate) fn writable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.permissions().readonly())
 }

@@ -142,6 +142,12 @@ pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
+/// Makes a folder, and the missing ones above it, for its owner alone.
+pub(crate) fn make_private_folders(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
 /// Whether this user may make files there.
 pub(crate) fn writable(path: &Path) -> bool {
     fs::access(path, fs::Access::WRITE_OK | fs::Access::EXEC_OK).is_ok()

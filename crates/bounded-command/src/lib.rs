@@ -1,4 +1,6 @@
 //! Other programs, asked for a short answer within a time limit.
+//!
+//! They get nothing on standard input, and what they leave running is not waited for.
 
 use std::{
     io::{self, Read as _},
@@ -11,46 +13,59 @@ use std::{
 /// How often an unfinished program is looked at.
 const POLL: Duration = Duration::from_millis(5);
 
-/// More of an answer is never read.
-const LONGEST_ANSWER: u64 = 64 * 1024;
+/// More than this of standard output is not read, in bytes, unless the caller says so.
+pub const SHORT: u64 = 64 * 1024;
+
+/// More than this of standard error is not read, in bytes.
+const LONGEST_COMPLAINT: u64 = 4 * 1024;
 
 /// Why a program gave no answer; the texts go after the program's name.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoAnswer {
+pub enum NoAnswer {
+    /// It is missing, or may not be started.
     #[error("could not be started ({0})")]
     NotStarted(#[source] io::Error),
+    /// It was ended at the time limit.
     #[error("did not answer within {} s", .0.as_secs())]
     TimedOut(Duration),
+    /// The system lost it.
     #[error("could not be waited for ({0})")]
     NotWaitedFor(#[source] io::Error),
 }
 
 /// What a program that ended had to say.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: ExitStatus,
-    pub(crate) stdout: Vec<u8>,
+pub struct Answer {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// The beginning of its standard output.
+    pub stdout: Vec<u8>,
+    /// The beginning of its standard error.
+    pub stderr: Vec<u8>,
 }
 
-/// Runs the program with nothing on its standard input and ends it at the time limit.
-pub(crate) fn run(command: &mut Command, time_limit: Duration) -> Result<Answer, NoAnswer> {
+/// Runs the program with nothing on its standard input and ends it at the time limit; reads [`SHORT`] of its answer.
+///
+/// # Errors
+/// It gave no answer; whatever it did meanwhile is done.
+pub fn run(command: &mut Command, time_limit: Duration) -> Result<Answer, NoAnswer> {
+    run_long(command, time_limit, SHORT)
+}
+
+/// The same for an answer of at most `longest` bytes.
+///
+/// # Errors
+/// It gave no answer; whatever it did meanwhile is done.
+pub fn run_long(command: &mut Command, time_limit: Duration, longest: u64) -> Result<Answer, NoAnswer> {
     let deadline = Instant::now() + time_limit;
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .map_err(NoAnswer::NotStarted)?;
-    // The pipe may outlive the program in the hands of a grandchild, so that a thread of its own reads it.
-    let (sender, answer) = mpsc::channel();
-    if let Some(pipe) = child.stdout.take() {
-        thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let read = pipe.take(LONGEST_ANSWER).read_to_end(&mut bytes);
-            // Nobody listens any more after the time limit.
-            let _ = sender.send(read.map(|_| bytes));
-        });
-    }
+    let stdout = child.stdout.take().map(|pipe| read_beside(pipe, longest));
+    let stderr = child.stderr.take().map(|pipe| read_beside(pipe, LONGEST_COMPLAINT));
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
@@ -64,12 +79,31 @@ pub(crate) fn run(command: &mut Command, time_limit: Duration) -> Result<Answer,
             Err(error) => return Err(NoAnswer::NotWaitedFor(error)),
         }
     };
-    let left = deadline.saturating_duration_since(Instant::now());
-    match answer.recv_timeout(left.max(POLL)) {
-        Ok(Ok(stdout)) => Ok(Answer { status, stdout }),
-        Ok(Err(error)) => Err(NoAnswer::NotWaitedFor(error)),
-        Err(_) => Err(NoAnswer::TimedOut(time_limit)),
-    }
+    let left = || deadline.saturating_duration_since(Instant::now()).max(POLL);
+    let received = |pipe: Option<mpsc::Receiver<io::Result<Vec<u8>>>>| match pipe
+        .map(|pipe| pipe.recv_timeout(left()))
+    {
+        None => Ok(Vec::new()),
+        Some(Ok(Ok(bytes))) => Ok(bytes),
+        Some(Ok(Err(error))) => Err(NoAnswer::NotWaitedFor(error)),
+        Some(Err(_)) => Err(NoAnswer::TimedOut(time_limit)),
+    };
+    Ok(Answer { status, stdout: received(stdout)?, stderr: received(stderr)? })
+}
+
+/// Reads a pipe in a thread of its own: it may outlive the program in the hands of a grandchild.
+fn read_beside(pipe: impl io::Read + Send + 'static, longest: u64) -> mpsc::Receiver<io::Result<Vec<u8>>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let mut pipe = pipe.take(longest);
+        let read = pipe.read_to_end(&mut bytes);
+        // What is too long is drained, so that the program is not stopped by it.
+        let _ = io::copy(pipe.get_mut(), &mut io::sink());
+        // Nobody listens any more after the time limit.
+        let _ = sender.send(read.map(|_| bytes));
+    });
+    receiver
 }
 
 #[cfg(all(test, unix))]
