@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     explain::ExplainArguments, install::InstallArguments, reset::ResetArguments,
-    uninstall::UninstallArguments,
+    uninstall::UninstallArguments, watch::WatchArguments,
 };
 
 /// Hooks that tell Claude Code what a crash interrupted and which tool is down.
@@ -27,6 +27,7 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     Install(InstallArguments),
     Uninstall(UninstallArguments),
+    Watch(WatchArguments),
     Explain(ExplainArguments),
     Reset(ResetArguments),
 }

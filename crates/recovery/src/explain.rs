@@ -29,6 +29,8 @@ const EXAMPLES: &str = r#"Topics:
               `in`
   liveness    is a session alive
               `heartbeat_age_s`, `process`, `tmux`, `ended_mark`, `next_session_id`, `status`
+  ticks       which sessions a row of looks would save
+              `interval_s`, `last_tick_before`, `ticks`: each with `now` and `sessions` (`id`, `heartbeat`, as above)
 
 Examples:
   echo '{"error": "Connection closed"}' | recovery explain mcp-error
@@ -38,12 +40,13 @@ Examples:
 type Answer = fn(&Map<String, Value>) -> Value;
 
 /// Every topic, in the order of the help.
-const TOPICS: [(&str, Answer); 5] = [
+const TOPICS: [(&str, Answer); 6] = [
     ("mcp-error", mcp_error),
     ("failure", failure),
     ("circular", circular),
     ("model", model),
     ("liveness", liveness),
+    ("ticks", ticks::answer),
 ];
 
 /// Runs the verb.
@@ -114,7 +117,12 @@ fn model(question: &Map<String, Value>) -> Value {
 }
 
 fn liveness(question: &Map<String, Value>) -> Value {
-    use rules::liveness::{Mark, Process, Signs, Terminal, verdict};
+    json!({ "verdict": rules::liveness::verdict(&liveness_signs(question)).name() })
+}
+
+/// The signs of a session, by the fields that name them.
+fn liveness_signs(question: &Map<String, Value>) -> rules::liveness::Signs {
+    use rules::liveness::{Mark, Process, Signs, Terminal};
     let is_set = |field| match question.get(field) {
         None | Some(Value::Null | Value::Bool(false)) => false,
         Some(Value::String(text)) => !text.is_empty(),
@@ -131,7 +139,7 @@ fn liveness(question: &Map<String, Value>) -> Value {
     } else {
         None
     };
-    let signs = Signs {
+    Signs {
         heartbeat_age_s: question.get("heartbeat_age_s").and_then(whole_seconds),
         process: match text(question, "process") {
             "alive" => Process::Alive,
@@ -145,8 +153,7 @@ fn liveness(question: &Map<String, Value>) -> Value {
             _ => Terminal::Error,
         },
         mark,
-    };
-    json!({ "verdict": verdict(&signs).name() })
+    }
 }
 
 /// Returns a number as whole seconds, rounded down.
@@ -154,6 +161,8 @@ fn liveness(question: &Map<String, Value>) -> Value {
 fn whole_seconds(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().map(|seconds| seconds.floor() as i64))
 }
+
+mod ticks;
 
 #[cfg(test)]
 mod tests;

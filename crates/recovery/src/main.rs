@@ -12,11 +12,13 @@ mod install;
 mod platform;
 mod printer;
 mod programs;
+mod project;
 mod purge;
 mod reset;
 mod scope;
 mod settings;
 mod uninstall;
+mod watch;
 mod wiring;
 
 use std::process::ExitCode;
@@ -48,6 +50,7 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
         Verb::Install(arguments) => install::run(&arguments, &environment()?, printer),
         Verb::Uninstall(arguments) => uninstall::run(&arguments, &environment()?, printer),
         Verb::Explain(arguments) => explain::run(&arguments, printer),
+        Verb::Watch(arguments) => watch::run(&arguments, &environment()?, printer),
         Verb::Reset(arguments) => reset::run(&arguments, &environment()?, printer),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, OpenOptions, Permissions},
+    io,
     path::Path,
 };
 
@@ -42,4 +43,31 @@ pub(crate) fn only_for_owner(options: &mut OpenOptions) -> &mut OpenOptions {
 #[cfg(not(unix))]
 pub(crate) fn only_for_owner(options: &mut OpenOptions) -> &mut OpenOptions {
     options
+}
+
+/// Asks a process to end.
+#[cfg(unix)]
+pub(crate) fn ask_to_end(pid: u32) -> io::Result<()> {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(rustix::process::kill_process(pid, rustix::process::Signal::TERM)?)
+}
+
+/// Asks a process to end.
+#[cfg(not(unix))]
+pub(crate) fn ask_to_end(_pid: u32) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Leaves the terminal: its end is no longer ours.
+#[cfg(unix)]
+pub(crate) fn leave_terminal() -> io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
+/// Leaves the terminal: its end is no longer ours.
+#[cfg(not(unix))]
+pub(crate) fn leave_terminal() -> io::Result<()> {
+    Ok(())
 }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 use rules::fact::{Fact, What};
-use session_state::{Now, Project, Session, env, fact_id, ledger::Ledger};
+use session_state::{Now, Session, env, fact_id, ledger::Ledger};
 
 use crate::{
     environment::Environment,
     exit_status::ExitStatus,
     hint::{Remedy, hinted},
     printer::Printer,
+    project,
 };
 
 /// Sessions looked at.
@@ -44,11 +45,7 @@ pub(crate) fn run(
     environment: &Environment,
     printer: &Printer,
 ) -> anyhow::Result<ExitStatus> {
-    let folder = match &arguments.project {
-        Some(dir) => environment.current_dir.join(dir),
-        None => environment.current_dir.clone(),
-    };
-    let project = find_project(&folder, environment)?;
+    let project = project::find(environment, arguments.project.as_deref()).map_err(hinted)?;
     let wanted =
         arguments.session.clone().or_else(|| environment.variables.text(env::CLAUDE_CODE_SESSION_ID));
     let mut done = 0;
@@ -92,8 +89,6 @@ pub(crate) fn run(
 /// Why nothing was set back.
 #[derive(Debug, thiserror::Error)]
 enum ResetError {
-    #[error("{} is no project whose state can be written", .0.display())]
-    NoProject(PathBuf),
     #[error("no open streak is called {asked}")]
     NoSuchStreak { asked: String, open: Vec<String> },
 }
@@ -101,24 +96,12 @@ enum ResetError {
 impl Remedy for ResetError {
     fn remedy(&self) -> String {
         match self {
-            Self::NoProject(_) => "name the project with --project DIR".to_owned(),
             Self::NoSuchStreak { open, .. } if open.is_empty() => {
                 "no streak is open there: nothing has to be set back".to_owned()
             }
             Self::NoSuchStreak { open, .. } => format!("open are: {}", open.join(", ")),
         }
     }
-}
-
-fn find_project(folder: &std::path::Path, environment: &Environment) -> anyhow::Result<Project> {
-    // The folder counts here, not the one a client was started in.
-    let mut variables = vec![];
-    for name in [env::HOME, env::RECOVERY_STATE_DIR, env::CLAUDE_CONFIG_DIR] {
-        variables.extend(environment.variables.get(name).map(|value| (name, value)));
-    }
-    let variables: Vec<_> = variables.iter().map(|(name, value)| (*name, value.as_os_str())).collect();
-    let found = folder.to_str().and_then(|folder| Project::find(&env::Env::of(&variables), Some(folder)));
-    found.ok_or_else(|| hinted(ResetError::NoProject(folder.to_owned())))
 }
 
 /// A whole key, or the name in it: `docsearch` means `mcp:docsearch`, `Read` means `tool:Read`.

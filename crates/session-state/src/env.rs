@@ -23,6 +23,10 @@ pub const PATH: &str = "PATH";
 pub const TMUX: &str = "TMUX";
 /// Pane of the client.
 pub const TMUX_PANE: &str = "TMUX_PANE";
+/// Folder of tmux's sockets.
+pub const TMUX_TMPDIR: &str = "TMUX_TMPDIR";
+/// The zone of this host.
+pub const TZ: &str = "TZ";
 /// Folder of the user's configuration.
 pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Folder of what programs remember for the user.

@@ -33,7 +33,15 @@ pub struct Entry<'a> {
 /// Appends a line. The folder and the file are made by the first one.
 pub fn write(project: &Project, session: Option<&Session>, entry: Entry<'_>, now: Now) -> io::Result<()> {
     let Some(dir) = project.log_folder(session)? else { return Ok(()) };
-    rotate(&dir);
+    append(&dir, entry, now)
+}
+
+/// Appends a line to the log in a folder; the oldest generation goes when it grows too long.
+///
+/// # Errors
+/// The line was not written.
+pub fn append(dir: &Dir, entry: Entry<'_>, now: Now) -> io::Result<()> {
+    rotate(dir);
     let clean = |text: &str| rules::text::one_line(text, 160);
     let mut line = format!(
         "{} session={} pane={} error={} action={} result={}",

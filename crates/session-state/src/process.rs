@@ -85,6 +85,24 @@ pub fn start_epoch_s(pid: u32) -> Option<i64> {
     platform::process_start_epoch_s(pid)
 }
 
+/// Whether a process was started by another one, or by its descendants. None: cannot be told, or one of them ended.
+#[must_use]
+pub fn descends(pid: u32, ancestor: u32) -> Option<bool> {
+    /// Nobody nests deeper than this.
+    const DEPTH: usize = 64;
+    let mut here = pid;
+    for _ in 0..DEPTH {
+        if here == ancestor {
+            return Some(true);
+        }
+        here = match platform::process_parent(here)? {
+            0 | 1 => return Some(ancestor <= 1),
+            parent => parent,
+        };
+    }
+    None
+}
+
 /// This host's name.
 #[must_use]
 pub fn host_name() -> Option<String> {
@@ -102,6 +120,20 @@ mod tests {
         if let Some(start) = me.start {
             assert_eq!(presence(me.pid, Some(start + 1)), Process::Gone);
         }
+    }
+
+    #[test]
+    fn a_child_descends_from_us_and_not_the_other_way_round() {
+        let me = std::process::id();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        if platform::process_parent(me).is_some() {
+            assert_eq!(descends(child.id(), me), Some(true));
+            assert_eq!(descends(me, child.id()), Some(false));
+            assert_eq!(descends(me, me), Some(true));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(descends(child.id(), me), None);
     }
 
     #[test]

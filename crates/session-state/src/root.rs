@@ -7,7 +7,7 @@ use crate::env::{self, Env};
 use crate::{layout, platform};
 
 /// A project whose state can be kept.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Project {
     /// The project's root: `.claims`, `.working-state` and other programs' files lie here.
     pub root: PathBuf,

@@ -158,6 +158,10 @@ pub(crate) fn process_start(_pid: u32) -> Option<(u64, char)> {
     None
 }
 
+pub(crate) fn process_parent(_pid: u32) -> Option<u32> {
+    None
+}
+
 pub(crate) fn process_start_epoch_s(_pid: u32) -> Option<i64> {
     None
 }

@@ -211,6 +211,13 @@ pub(crate) fn process_start(pid: u32) -> Option<(u64, char)> {
     Some((fields.nth(18)?.parse().ok()?, state))
 }
 
+/// The process that started a process, or that took it over.
+#[cfg(target_os = "linux")]
+pub(crate) fn process_parent(pid: u32) -> Option<u32> {
+    let stat = system_text(&format!("/proc/{pid}/stat"))?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// Start of a process in seconds since 1970.
 #[cfg(target_os = "linux")]
 pub(crate) fn process_start_epoch_s(pid: u32) -> Option<i64> {
@@ -232,6 +239,11 @@ pub(crate) fn pid_namespace() -> Option<String> {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn process_start(_pid: u32) -> Option<(u64, char)> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn process_parent(_pid: u32) -> Option<u32> {
     None
 }
 

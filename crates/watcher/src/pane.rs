@@ -1,0 +1,89 @@
+//! Panes, and how they are named without a doubt: by the server's socket and the pane's id.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A server of the multiplexer, by its socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Server {
+    /// The socket; None: the one the multiplexer finds by itself.
+    pub socket: Option<PathBuf>,
+}
+
+/// One pane of one server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Target {
+    /// The server.
+    pub server: Server,
+    /// The pane's id, `%N`.
+    pub pane: String,
+}
+
+impl Target {
+    /// A word for logs: the id alone says enough where there is one server.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match &self.server.socket {
+            None => self.pane.clone(),
+            Some(socket) => format!("{}@{}", self.pane, socket.display()),
+        }
+    }
+}
+
+/// What the multiplexer tells of a pane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pane {
+    /// Its id, `%N`.
+    pub id: String,
+    /// Its process has ended and the pane was kept.
+    pub dead: bool,
+    /// Copy mode: keys would go to it.
+    pub in_mode: bool,
+    /// Columns.
+    pub width: u16,
+    /// Lines.
+    pub height: u16,
+    /// The process the pane was opened with.
+    pub pid: u32,
+    /// Somebody has it before his eyes: the active pane of the active window of an attached session.
+    pub in_front: bool,
+    /// The foreground program.
+    pub command: String,
+    /// The session it is in.
+    pub session: String,
+    /// The window it is in.
+    pub window: String,
+}
+
+/// Programs the client is known to run as.
+const CLIENTS: [&str; 2] = ["claude", "node"];
+
+impl Pane {
+    /// Whether the client may run in it.
+    #[must_use]
+    pub fn may_be_a_client(&self) -> bool {
+        !self.dead && CLIENTS.contains(&self.command.as_str())
+    }
+}
+
+/// A pane's id: a percent sign and a number.
+#[must_use]
+pub fn is_pane_id(text: &str) -> bool {
+    text.strip_prefix('%')
+        .is_some_and(|number| (1..=9).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_percent_sign_and_digits_are_an_id() {
+        assert!(is_pane_id("%0") && is_pane_id("%123456789"));
+        for other in ["", "%", "12", "%1a", "%1;kill-server", "% 1", "%1234567890"] {
+            assert!(!is_pane_id(other), "{other}");
+        }
+    }
+}
