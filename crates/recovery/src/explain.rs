@@ -7,6 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{exit_status::ExitStatus, hint::Hinted, printer::Printer};
 
+mod limit;
+
 /// Say what the rules make of a text
 ///
 /// Reads one JSON value from standard input: an object is one question and gives one answer, an array gives an array
@@ -29,6 +31,8 @@ const EXAMPLES: &str = r#"Topics:
               `in`
   liveness    is a session alive
               `heartbeat_age_s`, `process`, `tmux`, `ended_mark`, `next_session_id`, `status`
+  limit       what a message of the client says is used up, and when it is over
+              `text`, `now` (RFC 3339), `host_tz`
 
 Examples:
   echo '{"error": "Connection closed"}' | recovery explain mcp-error
@@ -38,12 +42,13 @@ Examples:
 type Answer = fn(&Map<String, Value>) -> Value;
 
 /// Every topic, in the order of the help.
-const TOPICS: [(&str, Answer); 5] = [
+const TOPICS: [(&str, Answer); 6] = [
     ("mcp-error", mcp_error),
     ("failure", failure),
     ("circular", circular),
     ("model", model),
     ("liveness", liveness),
+    ("limit", limit::answer),
 ];
 
 /// Runs the verb.
