@@ -7,6 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{exit_status::ExitStatus, hint::Hinted, printer::Printer};
 
+mod limit;
+
 /// Say what the rules make of a text
 ///
 /// Reads one JSON value from standard input: an object is one question and gives one answer, an array gives an array
@@ -31,6 +33,8 @@ const EXAMPLES: &str = r#"Topics:
               `heartbeat_age_s`, `process`, `tmux`, `ended_mark`, `next_session_id`, `status`
   ticks       which sessions a row of looks would save
               `interval_s`, `last_tick_before`, `ticks`: each with `now` and `sessions` (`id`, `heartbeat`, as above)
+  limit       what a message of the client says is used up, and when it is over
+              `text`, `now` (RFC 3339), `host_tz`
 
 Examples:
   echo '{"error": "Connection closed"}' | recovery explain mcp-error
@@ -40,13 +44,14 @@ Examples:
 type Answer = fn(&Map<String, Value>) -> Value;
 
 /// Every topic, in the order of the help.
-const TOPICS: [(&str, Answer); 6] = [
+const TOPICS: [(&str, Answer); 7] = [
     ("mcp-error", mcp_error),
     ("failure", failure),
     ("circular", circular),
     ("model", model),
     ("liveness", liveness),
     ("ticks", ticks::answer),
+    ("limit", limit::answer),
 ];
 
 /// Runs the verb.

@@ -142,7 +142,16 @@ fn by_word(word: &str) -> Option<ApiClass> {
 fn by_text(text: &str) -> Option<ApiClass> {
     let text = text.trim();
     // Capacity texts talk about limits too: "(not your usage limit)".
-    if scan::contains_any(text, &["overloaded", "temporarily limiting requests", "api is at capacity"]) {
+    if scan::contains_any(
+        text,
+        &[
+            "overloaded",
+            "temporarily limiting requests",
+            "api is at capacity",
+            "experiencing high load",
+            "experiencing high demand",
+        ],
+    ) {
         // A bad request that only quotes the word is not an overload.
         if !matches!(status_code(text), Some(400..=428)) {
             return Some(ApiClass::Overload);
@@ -163,7 +172,42 @@ fn by_text(text: &str) -> Option<ApiClass> {
     if scan::contains_any(text, &["internal server error", "server error mid-response", "api_error\""]) {
         return Some(ApiClass::Server);
     }
-    None
+    by_loose_words(text)
+}
+
+/// The words that say "limit" in any wording: the last resort, when nothing more exact is in the text.
+fn by_loose_words(text: &str) -> Option<ApiClass> {
+    // Warnings and news about limits that have not been reached.
+    let news = [
+        "approaching",
+        "close to",
+        "nearing",
+        "running low",
+        "you've used ",
+        "you’ve used ",
+        "now using",
+        "now covering",
+        "has been reset",
+        "has reset",
+        "increase your usage limit",
+        "not your usage limit",
+    ];
+    if scan::contains_any(text, &news) {
+        return None;
+    }
+    if scan::contains_any(text, &["usage limit", "usage-limit", "usage_limit", "quota exceeded"]) {
+        return Some(ApiClass::UsageLimit);
+    }
+    let rate = ["rate limit", "rate-limit", "rate_limit", "ratelimit", "too many requests"];
+    (scan::contains_any(text, &rate) || names_status_429(text)).then_some(ApiClass::RequestLimit)
+}
+
+/// `HTTP 429`, `status code 429`, `error: 429`; a bare number is a number like any other.
+fn names_status_429(text: &str) -> bool {
+    scan::find_word(text, "429").is_some_and(|end| {
+        let before = text[..end - "429".len()].trim_end_matches([' ', ':', '=', '(', '#', '"']);
+        ["http", "status", "code", "error"].iter().any(|word| scan::ends_with(before, word))
+    })
 }
 
 const NETWORK_TEXTS: [&str; 24] = [
@@ -202,6 +246,7 @@ fn by_phrase(text: &str) -> Option<ApiClass> {
                 "request too large",
                 "input is too long",
                 "conversation is too long",
+                "conversation too long",
                 "context window limit",
                 "exceed context limit",
                 "request_too_large",
@@ -218,6 +263,7 @@ fn by_phrase(text: &str) -> Option<ApiClass> {
                 "model_not_found",
                 "model may not exist",
                 "model is not available",
+                "is not available with the claude",
             ],
         ),
         (ApiClass::Refused, &["safeguards flagged", "violate our usage policy", "usage policy"]),
@@ -240,6 +286,7 @@ fn by_phrase(text: &str) -> Option<ApiClass> {
                 "organization has been disabled",
                 "oauth authentication is currently not",
                 "does not have access to claude",
+                "scope requirement",
             ],
         ),
         (ApiClass::Billing, &["credit balance is too low", "payment required", "billing_error"]),
@@ -271,50 +318,157 @@ fn by_limit_text(text: &str) -> Option<ApiClass> {
     ) {
         return Some(ApiClass::Billing);
     }
-    if scan::contains(text, "spend limit") || scan::contains(text, "spending limit") {
-        // With the window's own reset in the text, waiting for it does help.
-        let window = scan::find(text, "limit resets").is_some();
+    // With the window's own reset in the text, waiting for it does help; a budget is an administrator's to raise.
+    if is_budget(text) {
+        let window = scan::contains(text, "limit resets");
         return Some(if window { ApiClass::UsageLimit } else { ApiClass::Billing });
     }
     // A share that is used up is a warning only.
     if scan::contains(text, "you've used ") || scan::contains(text, "you’ve used ") {
         return None;
     }
-    let usage = scan::contains_any(
+    if scan::contains_any(
         text,
         &[
-            "usage limit reached",
-            "session limit reached",
-            "weekly limit reached",
-            "hour limit reached",
             "out of extra usage",
-            "out of usage credits",
+            "out of usage",
             "spending cap reached",
             "usage_limit_reached",
             "limit will reset at",
         ],
-    ) || scan::starts_with(text, "limit reached")
-        || hit_limit(text)
-        || family_limit_reached(text);
-    if !usage {
-        return None;
+    ) {
+        return Some(ApiClass::UsageLimit);
     }
-    Some(if model::family_in_limit(text).is_some() { ApiClass::ModelLimit } else { ApiClass::UsageLimit })
+    by_named_limit(text)
 }
 
-/// `You've hit your [words] limit`.
-fn hit_limit(text: &str) -> bool {
-    ["hit your ", "reached your "].iter().any(|start| {
-        scan::find(text, start).is_some_and(|at| {
-            let rest = &text[at + start.len()..];
-            let clause = rest.split(['·', '∙', '.', '\n']).next().unwrap_or(rest);
-            scan::has_word(clause, "limit")
-        })
+/// A sum of money somebody set: `monthly spend limit`, `your org's monthly usage limit`.
+fn is_budget(text: &str) -> bool {
+    if scan::contains_any(text, &["spend limit", "spending limit", "billing limit"]) {
+        return true;
+    }
+    limit_hit(text).is_some_and(|name| {
+        ["org's", "org’s", "organization's", "organization’s", "team's", "team’s", "group's", "group’s"]
+            .iter()
+            .any(|owner| name.split(' ').any(|word| word.eq_ignore_ascii_case(owner)))
     })
 }
 
-fn family_limit_reached(text: &str) -> bool {
-    model::family_in_limit(text).is_some() && scan::contains(text, "limit reached")
+/// `You've hit your NAME limit`, `NAME limit reached`: the name says what is used up.
+fn by_named_limit(text: &str) -> Option<ApiClass> {
+    let name = match limit_hit(text) {
+        Some(name) => name,
+        None => limit_reached(text)?,
+    };
+    let is_one_of = |words: &[&str]| {
+        name.split([' ', '-', '_']).any(|word| words.iter().any(|known| word.eq_ignore_ascii_case(known)))
+    };
+    if model::family_of_limit(name).is_some() {
+        return Some(ApiClass::ModelLimit);
+    }
+    if is_one_of(&NOT_OF_THE_ACCOUNT) {
+        return None;
+    }
+    if is_one_of(&["rate", "request", "requests", "concurrency", "throughput"]) {
+        return Some(ApiClass::RequestLimit);
+    }
+    let is_window = name.split([' ', '-']).all(|word| {
+        let word = word.trim_end_matches(['\'', '’', 's', ':']);
+        word.bytes().any(|b| b.is_ascii_digit())
+            || WINDOWS.iter().any(|known| word.eq_ignore_ascii_case(known))
+    });
+    // What is no window of time, no plan and no account is a model this table has not heard of.
+    Some(if is_window { ApiClass::UsageLimit } else { ApiClass::ModelLimit })
+}
+
+/// Words of names of the account's limits (a final `s` is cut off before they are compared).
+const WINDOWS: [&str; 38] = [
+    "",
+    "session",
+    "weekly",
+    "week",
+    "daily",
+    "day",
+    "monthly",
+    "month",
+    "hour",
+    "hourly",
+    "five",
+    "usage",
+    "extra",
+    "claude",
+    "claude.ai",
+    "ai",
+    "code",
+    "pro",
+    "max",
+    "team",
+    "enterprise",
+    "free",
+    "plan",
+    "subscription",
+    "account",
+    "current",
+    "overall",
+    "total",
+    "combined",
+    "individual",
+    "personal",
+    "own",
+    "message",
+    "prompt",
+    "the",
+    "your",
+    "error",
+    "quota",
+];
+
+/// Limits of other things than what may be used of the service.
+const NOT_OF_THE_ACCOUNT: [&str; 22] = [
+    "context",
+    "turn",
+    "turns",
+    "size",
+    "length",
+    "file",
+    "line",
+    "lines",
+    "fast",
+    "retry",
+    "output",
+    "input",
+    "memory",
+    "thinking",
+    "iteration",
+    "iterations",
+    "tool",
+    "time",
+    "depth",
+    "character",
+    "recursion",
+    "token",
+];
+
+/// The name in `You've hit your NAME limit` and `You've reached your NAME limit`.
+fn limit_hit(text: &str) -> Option<&str> {
+    ["hit your ", "reached your ", "exceeded your "].iter().find_map(|start| {
+        let rest = &text[scan::find(text, start)? + start.len()..];
+        let clause = rest.split(['·', '∙', '•', ';', ',', '\n']).next().unwrap_or(rest);
+        let name = clause[..scan::find_word(clause, "limit")? - "limit".len()].trim();
+        // A sentence that ended before is about something else.
+        (!name.contains(". ")).then_some(name)
+    })
+}
+
+/// The name in `NAME limit reached`: all that stands before it in its clause, three words at most, so that prose that
+/// mentions a limit is none.
+fn limit_reached(text: &str) -> Option<&str> {
+    let at = scan::find(text, "limit reached")?;
+    let before = text[..at].trim_end();
+    let clause =
+        before.rsplit(['·', '∙', '•', ':', ';', ',', '⎿', '●', '⚠', '✻', '\n']).next().unwrap_or(before);
+    let name = clause.rsplit(". ").next().unwrap_or(clause).trim();
+    (name.split_whitespace().count() <= 3).then_some(name)
 }
 
 fn by_status(code: u32, text: &str) -> Option<ApiClass> {
@@ -353,23 +507,28 @@ fn status_code(text: &str) -> Option<u32> {
 
 /// Returns the reset time that a limit message names, as it is written: `10:20pm (UTC)`, `Dec 3, 8:20pm (UTC)`.
 ///
-/// The reset of a window counts, never the date of a budget that an administrator must raise (a date with
-/// `ask your admin` after it), and never a number that is no time of day or date.
+/// Never a number that is no time of day or date.
 pub fn reset_phrase(message: &str) -> Option<&str> {
+    reset_clauses(message).find_map(|clause| {
+        let phrase = up_to_its_end(clause).trim();
+        (phrase.chars().count() <= 60 && names_a_time(phrase)).then_some(phrase)
+    })
+}
+
+/// Returns what follows `resets` or `reset` in each clause of a message, in order.
+///
+/// The reset of a window counts, never the date of a budget that an administrator must raise: a date with
+/// `ask your admin` after it.
+pub fn reset_clauses(message: &str) -> impl Iterator<Item = &str> {
     let mut offset = 0;
-    let mut found = None;
-    for segment in message.split(['·', '∙', '•', '\n']) {
+    message.split(['·', '∙', '•', '\n']).filter_map(move |segment| {
         let end = offset + segment.len();
         let after = &message[end..];
-        let budget =
-            scan::find(after, "ask your admin").is_some() && !scan::contains(segment, "limit resets");
-        if found.is_none() && !budget {
-            found = reset_in(segment);
-        }
         // Every separator is one character.
         offset = end + after.chars().next().map_or(0, char::len_utf8);
-    }
-    found
+        let budget = scan::contains(after, "ask your admin") && !scan::contains(segment, "limit resets");
+        if budget { None } else { reset_in(segment) }
+    })
 }
 
 fn reset_in(segment: &str) -> Option<&str> {
@@ -378,29 +537,25 @@ fn reset_in(segment: &str) -> Option<&str> {
     for word in ["at ", "on "] {
         rest = scan::strip_prefix(rest, word).unwrap_or(rest);
     }
+    Some(rest)
+}
+
+/// Cuts a clause where its sentence, its bracket or its quotation ends.
+fn up_to_its_end(clause: &str) -> &str {
     let mut depth = 0_i32;
-    let mut cut = rest.len();
-    for (at, c) in rest.char_indices() {
+    for (at, c) in clause.char_indices() {
         match c {
             '(' => depth += 1,
-            ')' if depth == 0 => {
-                cut = at;
-                break;
-            }
+            ')' if depth == 0 => return &clause[..at],
             ')' => depth -= 1,
-            ';' | '|' | '"' | '<' => {
-                cut = at;
-                break;
-            }
-            '.' if rest[at + 1..].starts_with([' ', '\u{a0}']) || at + 1 == rest.len() => {
-                cut = at;
-                break;
+            ';' | '|' | '"' | '<' => return &clause[..at],
+            '.' if clause[at + 1..].starts_with([' ', '\u{a0}']) || at + 1 == clause.len() => {
+                return &clause[..at];
             }
             _ => {}
         }
     }
-    let phrase = rest[..cut].trim();
-    (phrase.chars().count() <= 60 && names_a_time(phrase)).then_some(phrase)
+    clause
 }
 
 /// Whether a phrase begins with a time of day, a date, a day's name or a span.

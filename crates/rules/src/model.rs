@@ -1,7 +1,5 @@
 //! Model families: which one an id names, and which is the next larger one.
 
-use crate::scan;
-
 /// Families by name; `opusplan` comes before `opus` only for reading, since names are compared as whole words.
 const FAMILIES: [&str; 5] = ["haiku", "sonnet", "opusplan", "opus", "fable"];
 
@@ -36,18 +34,14 @@ pub fn next(id: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the word before `limit` when it is a family, as in `Opus limit` or `Opus weekly limit`.
-pub(crate) fn family_in_limit(text: &str) -> Option<&'static str> {
-    FAMILIES.into_iter().find(|family| {
-        scan::find_word(text, family).is_some_and(|end| {
-            let rest = text[end..].trim_start();
-            let rest = ["weekly ", "usage ", "model "]
-                .iter()
-                .find_map(|w| scan::strip_prefix(rest, w))
-                .unwrap_or(rest);
-            scan::starts_with(rest, "limit")
-        })
-    })
+/// Returns the family in the name of a limit: what stands before `limit` in `Opus weekly limit`, `Fable 5 limit`.
+pub(crate) fn family_of_limit(name: &str) -> Option<&'static str> {
+    let mut words = name.split(' ').rev().filter(|word| {
+        let kind = ["weekly", "usage", "model", ""].iter().any(|kind| word.eq_ignore_ascii_case(kind));
+        !kind && !word.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    });
+    let last = words.next()?;
+    FAMILIES.into_iter().find(|family| last.eq_ignore_ascii_case(family))
 }
 
 #[cfg(test)]
@@ -96,9 +90,11 @@ mod tests {
 
     #[test]
     fn a_limit_names_its_family() {
-        assert_eq!(family_in_limit("You've hit your Opus limit · resets 3pm"), Some("opus"));
-        assert_eq!(family_in_limit("Sonnet weekly limit reached"), Some("sonnet"));
-        assert_eq!(family_in_limit("You've hit your weekly limit"), None);
-        assert_eq!(family_in_limit("opus is great; weekly limit reached"), None);
+        assert_eq!(family_of_limit("Opus"), Some("opus"));
+        assert_eq!(family_of_limit("Sonnet weekly"), Some("sonnet"));
+        assert_eq!(family_of_limit("Fable 5"), Some("fable"));
+        assert_eq!(family_of_limit("Claude Opus 4.1 usage"), Some("opus"));
+        assert_eq!(family_of_limit("weekly"), None);
+        assert_eq!(family_of_limit("opus is great; weekly"), None);
     }
 }

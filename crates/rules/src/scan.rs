@@ -55,11 +55,6 @@ pub(crate) fn find_word(text: &str, word: &str) -> Option<usize> {
     None
 }
 
-/// Returns whether `word` stands in `text` as a word of its own.
-pub(crate) fn has_word(text: &str, word: &str) -> bool {
-    find_word(text, word).is_some()
-}
-
 /// Reads a decimal number at the start of `text` and returns it with the rest.
 pub(crate) fn leading_number(text: &str) -> Option<(u32, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

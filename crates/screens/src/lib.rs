@@ -3,4 +3,4 @@
 
 pub mod limit;
 
-pub use limit::{Kind, Limit, Moment, Reset, Wordings};
+pub use limit::{Kind, Limit, Moment, Reset, Wording, WordingError, Wordings};

@@ -23,7 +23,7 @@ fn an_answer_is_all_that_is_printed() {
 fn an_unknown_topic_lists_the_topics() {
     let (code, stdout, stderr) = explain("weather", "{}");
     assert_eq!((code, stdout.as_str()), (Some(2), ""));
-    for topic in ["mcp-error", "failure", "circular", "model", "liveness"] {
+    for topic in ["mcp-error", "failure", "circular", "model", "liveness", "limit"] {
         assert!(stderr.contains(topic), "{stderr}");
     }
 }
