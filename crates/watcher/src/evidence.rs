@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use chrono::{TimeZone as _, Utc};
 use rules::api::ApiClass;
 use rules::streak::Streak;
+use screens::{Kind, Limit, Reset};
 use session_state::journal::Journal;
 use session_state::transcript;
 
@@ -47,6 +49,16 @@ impl Evidence {
             .then(|| transcript::tail(Path::new(known.file.transcript.as_deref()?))?.limit_resets_s)
             .flatten();
         Self { failure, hooks_tell: version.is_some_and(|version| version >= TELLS_OF_FAILURES), resets_s }
+    }
+}
+
+impl Evidence {
+    /// The limit as the transcript has it.
+    #[must_use]
+    pub fn exact(&self) -> Option<Limit> {
+        let kind = Kind::of(self.failure.as_ref()?.class)?;
+        let at = Utc.timestamp_opt(self.resets_s?, 0).earliest()?;
+        Some(Limit { kind, reset: Some(Reset { at, assumed_zone: false }), waits: true })
     }
 }
 

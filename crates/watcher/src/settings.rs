@@ -11,6 +11,8 @@ use session_state::{Dir, config};
 const LIMIT: usize = 256 * 1024;
 /// The resume text may be at most this long, in characters.
 const LONGEST_TEXT: usize = 200;
+/// Seconds after a reset; the client itself takes up to 120 s, and earlier would cross it.
+const MARGIN_S: u32 = 180;
 
 /// What can be set.
 #[derive(Clone, Debug, Deserialize)]
@@ -53,7 +55,7 @@ impl Default for Settings {
             trust_screen: false,
             back_off: false,
             acts_a_day: 12,
-            margin_s: screens::MARGIN_S,
+            margin_s: MARGIN_S,
             pause_ms: 1_600,
             notify_command: Vec::new(),
             wordings: Vec::new(),
@@ -122,9 +124,9 @@ impl Settings {
             menu: self.menu,
             resume_cancelled: self.resume_cancelled,
             trust_screen: self.trust_screen,
-            back_off: self.back_off,
-            // The client itself takes up to 120 s: earlier would cross it.
-            margin_s: self.margin_s.clamp(screens::MARGIN_S, 3_600),
+            backoff: self.back_off,
+            margin_s: self.margin_s.clamp(MARGIN_S, 3_600).into(),
+            ..screens::Options::default()
         }
     }
 }
@@ -168,7 +170,7 @@ mod tests {
         assert_eq!(read("{}").unwrap().acts_a_day, 12);
         let set = read("\u{feff}{\"mcp\": false, \"watch\": {\"menu\": true, \"margin_s\": 5, \"new\": 1}}").unwrap();
         assert!(set.menu && !set.back_off && set.resume);
-        assert_eq!(set.options().margin_s, screens::MARGIN_S, "never earlier than the client itself");
+        assert_eq!(set.options().margin_s, i64::from(MARGIN_S), "never earlier than the client itself");
     }
 
     #[test]

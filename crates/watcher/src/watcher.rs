@@ -1,18 +1,19 @@
 //! One tick after the other.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
 use rules::liveness::{Verdict, verdict};
-use scavenging::Outcome;
+use scavenging::{Budget, Outcome};
 use screens::Wordings;
-use session_state::env::Env;
+use session_state::env::{self, Env};
+use session_state::transcript::Stamp;
 use session_state::{Dir, Now, Project, registry};
 
 use crate::memory::Memory;
 use crate::pace::{self, Pace, Seen, Step};
-use crate::pane::{Server, Target};
+use crate::pane::Target;
 use crate::report::Act;
 use crate::roster::{Floor, Known, Roster};
 use crate::settings::Settings;
@@ -40,6 +41,8 @@ pub struct Watcher<W> {
     pub(crate) wordings: Wordings,
     pub(crate) memory: Memory,
     pub(crate) ticks: u64,
+    /// The zone of this host, which clients show times in.
+    pub(crate) host_tz: Option<String>,
     /// Says what it would do and does nothing.
     pub(crate) dry_run: bool,
     env: Env,
@@ -50,6 +53,8 @@ pub struct Watcher<W> {
     /// Sessions that were saved, or could not be: each is tried once.
     saved: HashSet<String>,
     orphans: HashSet<String>,
+    /// Transcripts of dead sessions that were still written to, as they looked then.
+    growing: HashMap<String, Stamp>,
 }
 
 /// What a tick came to.
@@ -84,6 +89,7 @@ impl<W: World> Watcher<W> {
             settings,
             memory,
             ticks: 0,
+            host_tz: env.text(env::TZ).or_else(|| iana_time_zone::get_timezone().ok()),
             dry_run: false,
             env,
             which,
@@ -91,6 +97,7 @@ impl<W: World> Watcher<W> {
             pace: Pace::new(interval, None),
             saved: HashSet::new(),
             orphans: HashSet::new(),
+            growing: HashMap::new(),
         }
     }
 
@@ -106,7 +113,7 @@ impl<W: World> Watcher<W> {
     /// How many panes are remembered; bounded whatever comes.
     #[must_use]
     pub fn remembered(&self) -> usize {
-        self.memory.len() + self.saved.len() + self.orphans.len()
+        self.memory.len() + self.saved.len() + self.orphans.len() + self.growing.len()
     }
 
     /// Looks once at everything, and does what is due.
@@ -173,6 +180,7 @@ impl<W: World> Watcher<W> {
         let is_there: HashSet<&str> = sessions.iter().map(|known| known.id.as_str()).collect();
         self.saved.retain(|id| is_there.contains(id.as_str()));
         self.orphans.retain(|id| is_there.contains(id.as_str()));
+        self.growing.retain(|id, _| is_there.contains(id.as_str()));
         let seen: Vec<Seen> = sessions
             .iter()
             .map(|known| Seen { id: known.id.clone(), signs: known.signs(tick.floor, tick.now) })
@@ -192,21 +200,26 @@ impl<W: World> Watcher<W> {
         let result = if self.dry_run {
             "would be saved: its process is gone".to_owned()
         } else {
+            let transcript = Path::new(known.file.transcript.as_deref().unwrap_or_default());
             let request = scavenging::Request {
                 session: &known.session,
-                session_id: &known.id,
-                root: &tick.projects[known.project].root,
-                transcript: known.file.transcript.as_deref().map(Path::new),
-                last_beat_s: known.last_beat_s,
+                transcript,
+                file: &known.file,
                 now: tick.now,
+                last_beat_s: known.last_beat_s,
+                seen: self.growing.remove(&known.id),
+                budget: Budget::default(),
             };
             match scavenging::scavenge(&request) {
-                Ok(Outcome::Saved { bytes }) => format!("saved to handoffs/scavenged.md, {bytes} bytes"),
+                Ok(Outcome::Saved { bytes, .. }) => format!("saved to handoffs/scavenged.md, {bytes} bytes"),
                 Ok(Outcome::AlreadyThere) => "a hand-off was there already and is kept".to_owned(),
                 Ok(Outcome::NothingKnown) => "nothing was known to save".to_owned(),
                 Ok(Outcome::Growing) => {
                     // Somebody still writes: looked at again at the next tick.
                     self.saved.remove(&known.id);
+                    if let Some(stamp) = scavenging::stamp(transcript) {
+                        self.growing.insert(known.id.clone(), stamp);
+                    }
                     return;
                 }
                 Err(error) => format!("not saved: {error}"),
