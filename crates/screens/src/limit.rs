@@ -57,6 +57,21 @@ impl Kind {
         })
     }
 
+    /// Returns the word for answers, files and logs: `usage_limit`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::UsageLimit => "usage_limit",
+            Self::ModelLimit => "model_limit",
+            Self::RequestLimit => "request_limit",
+            Self::Overload => "overload",
+            Self::ServerError => "server_error",
+            Self::Billing => "billing",
+            Self::Auth => "auth",
+            Self::Context => "context",
+        }
+    }
+
     /// Returns whether the state passes by itself, so that a reset time means something.
     #[must_use]
     pub fn passes(self) -> bool {
