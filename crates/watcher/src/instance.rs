@@ -36,7 +36,9 @@ pub struct Instance {
 /// # Errors
 /// There is no home, or the folder cannot be made.
 pub fn folder(env: &Env) -> io::Result<Dir> {
-    let state = env.user_state_dir().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no home folder"))?;
+    let state = env
+        .user_state_dir()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no home folder"))?;
     Dir::make_all(&state.join(FOLDER))
 }
 

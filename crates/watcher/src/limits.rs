@@ -11,8 +11,8 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use rules::api::ApiClass;
 use rules::liveness::Process;
 use screens::{Answer, Content, Keys, Look, State};
-use session_state::client_sessions::ClientSession;
 use session_state::Now;
+use session_state::client_sessions::ClientSession;
 
 use crate::evidence::Evidence;
 use crate::pane::{Pane, Server, Target};
@@ -79,7 +79,9 @@ impl Case<'_> {
 /// The client's word for a class, as its hooks have it.
 fn error_word(class: ApiClass) -> &'static str {
     match class {
-        ApiClass::UsageLimit | ApiClass::ModelLimit | ApiClass::RequestLimit | ApiClass::Billing => "rate_limit",
+        ApiClass::UsageLimit | ApiClass::ModelLimit | ApiClass::RequestLimit | ApiClass::Billing => {
+            "rate_limit"
+        }
         ApiClass::Overload | ApiClass::Server | ApiClass::Network => "server_error",
         ApiClass::Auth => "authentication_failed",
         ApiClass::TooLong | ApiClass::Refused => "invalid_request",
@@ -183,14 +185,18 @@ impl<W: World> Watcher<W> {
         let remembered = self.memory.of(&case.target);
         remembered.turn_to(&event(case, answer));
         if answer.is_overdue {
-            return Due::Refused("the client wants to continue by itself and has not, ten minutes after the reset");
+            return Due::Refused(
+                "the client wants to continue by itself and has not, ten minutes after the reset",
+            );
         }
         if answer.keys == Keys::None {
             let is_lasting = matches!(answer.state, State::Failed(_) | State::GaveUp | State::Cancelled);
             return if is_lasting { Due::Refused(answer.why) } else { Due::Quiet(answer.why) };
         }
         let (used, tries) = match answer.keys {
-            Keys::ResumeOnce if matches!(answer.state, State::Overloaded(_)) => (remembered.resumed, BACK_OFF_TRIES),
+            Keys::ResumeOnce if matches!(answer.state, State::Overloaded(_)) => {
+                (remembered.resumed, BACK_OFF_TRIES)
+            }
             Keys::ResumeOnce => (remembered.resumed, TRIES),
             Keys::None | Keys::EnterOnWaitRow | Keys::EnterOnce => (remembered.entered, TRIES),
         };
@@ -209,13 +215,13 @@ impl<W: World> Watcher<W> {
         Due::Key(answer.keys)
     }
 
-    fn refuse(&mut self, tick: &mut Tick<'_>, case: &Case<'_>, answer: &Answer, reason: &'static str) {
+    /// Reports that nothing was sent, once for each event and reason.
+    fn refuse(&mut self, tick: &mut Tick<'_>, case: &Case<'_>, answer: &Answer, reason: &str) {
         let remembered = self.memory.of(&case.target);
-        if remembered.reported == reason {
-            return;
+        if remembered.reported != reason {
+            remembered.reported = reason.to_owned();
+            self.act(tick, case.known, Some(&case.target), kind_word(answer), "none", reason);
         }
-        remembered.reported = reason.to_owned();
-        self.act(tick, case.known, Some(&case.target), kind_word(answer), "none", reason);
     }
 
     /// Looks once more, counts, sends, and sees what came of it.
@@ -233,23 +239,22 @@ impl<W: World> Watcher<W> {
             self.act(tick, case.known, Some(&case.target), kind_word(first), action, &what);
             return;
         }
-        let result = match self.second_look(case, first) {
+        if let Err(reason) = self.second_look(case, first) {
             // Not carried out and not remembered: the next tick looks anew.
-            Err(reason) => format!("not sent: {reason}"),
-            Ok(()) => {
-                let remembered = self.memory.of(&case.target);
-                remembered.screen = Some(first.memory.clone());
-                remembered.count(tick.now);
-                match keys {
-                    Keys::ResumeOnce => remembered.resumed += 1,
-                    _ => remembered.entered += 1,
-                }
-                match self.memory.keep(true) {
-                    Err(error) => format!("not sent: the attempt cannot be written down ({error})"),
-                    Ok(()) if keys == Keys::ResumeOnce => self.resume(case),
-                    Ok(()) => self.enter(case, first),
-                }
-            }
+            self.refuse(tick, case, first, &format!("not sent: {reason}"));
+            return;
+        }
+        let remembered = self.memory.of(&case.target);
+        remembered.screen = Some(first.memory.clone());
+        remembered.count(tick.now);
+        match keys {
+            Keys::ResumeOnce => remembered.resumed += 1,
+            _ => remembered.entered += 1,
+        }
+        let result = match self.memory.keep(true) {
+            Err(error) => format!("not sent: the attempt cannot be written down ({error})"),
+            Ok(()) if keys == Keys::ResumeOnce => self.resume(case),
+            Ok(()) => self.enter(case, first),
         };
         self.act(tick, case.known, Some(&case.target), kind_word(first), action, &result);
     }
@@ -263,7 +268,8 @@ impl<W: World> Watcher<W> {
         }
         if let Some(client) = case.client {
             let now = self.world.clients().into_iter().find(|one| one.pid == client.pid);
-            let same = now.is_some_and(|now| now.session_id == client.session_id && now.status == client.status);
+            let same =
+                now.is_some_and(|now| now.session_id == client.session_id && now.status == client.status);
             if !same || self.world.presence(&client.process()) != Process::Alive {
                 return Err("the client has changed".to_owned());
             }
@@ -295,7 +301,10 @@ impl<W: World> Watcher<W> {
         match self.look_again(case) {
             None => return "the text was typed, the screen cannot be read: no Enter".to_owned(),
             Some(look) if !holds(&look, &text) => {
-                return format!("the text did not arrive in the input line ({}): no Enter", look.state.word());
+                return format!(
+                    "the text did not arrive in the input line ({}): no Enter",
+                    look.state.word()
+                );
             }
             Some(_) => {}
         }
@@ -329,7 +338,9 @@ impl<W: World> Watcher<W> {
             }
         }
         match self.look_again(case) {
-            Some(look) if holds(&look, &text) => "not confirmed: the text still stands in the input line".to_owned(),
+            Some(look) if holds(&look, &text) => {
+                "not confirmed: the text still stands in the input line".to_owned()
+            }
             Some(look) => format!("sent, and taken from the line; the screen shows: {}", look.state.word()),
             None => "sent; its effect cannot be read".to_owned(),
         }
@@ -403,7 +414,9 @@ fn kind_word(answer: &Answer) -> &'static str {
 }
 
 fn view(tick: &mut Tick<'_>, case: &Case<'_>, answer: &Answer, due: &Due) {
-    if matches!(answer.state, State::Working | State::Idle | State::NotClaude | State::Unknown) && answer.kind.is_none() {
+    if matches!(answer.state, State::Working | State::Idle | State::NotClaude | State::Unknown)
+        && answer.kind.is_none()
+    {
         return;
     }
     tick.ticked.snapshot.panes.push(PaneView {

@@ -19,26 +19,26 @@ const DAY_S: i64 = 86_400;
 /// What is remembered of one pane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Remembered {
+pub(crate) struct Remembered {
     /// What the reading of screens wants to remember.
-    pub screen: Option<screens::Memory>,
+    pub(crate) screen: Option<screens::Memory>,
     /// The limit event the numbers below are about.
-    pub event: String,
+    pub(crate) event: String,
     /// How often this event was answered by a text. Counted before it is typed.
-    pub resumed: u32,
+    pub(crate) resumed: u32,
     /// How often its dialogs were answered by a lone Enter. Counted before it is pressed.
-    pub entered: u32,
+    pub(crate) entered: u32,
     /// Keys of the last day, seconds since 1970.
-    pub acts: Vec<i64>,
+    pub(crate) acts: Vec<i64>,
     /// What was last reported about the event, so that it is reported once.
-    pub reported: String,
+    pub(crate) reported: String,
     /// When the pane was last seen, seconds since 1970.
-    pub seen_s: i64,
+    pub(crate) seen_s: i64,
 }
 
 impl Remembered {
     /// Begins a new event; what is known of the last one is forgotten, the day's keys are not.
-    pub fn turn_to(&mut self, event: &str) {
+    pub(crate) fn turn_to(&mut self, event: &str) {
         if self.event != event {
             self.event = event.to_owned();
             self.resumed = 0;
@@ -48,14 +48,13 @@ impl Remembered {
     }
 
     /// Keys within the last 24 hours.
-    #[must_use]
-    pub fn acts_today(&self, now: Now) -> usize {
+    pub(crate) fn acts_today(&self, now: Now) -> usize {
         // A clock that was set back does not empty the count.
         self.acts.iter().filter(|at| now.seconds() - **at < DAY_S).count()
     }
 
     /// Counts a key.
-    pub fn count(&mut self, now: Now) {
+    pub(crate) fn count(&mut self, now: Now) {
         self.acts.retain(|at| now.seconds() - *at < DAY_S);
         self.acts.push(now.seconds());
     }
@@ -69,7 +68,7 @@ struct File {
 
 /// The memory of all panes.
 #[derive(Debug)]
-pub struct Memory {
+pub(crate) struct Memory {
     /// None: nothing is kept beyond this process (`--dry-run`).
     dir: Option<Dir>,
     /// Written by a newer version: read, never written, and so no key is sent.
@@ -81,8 +80,7 @@ pub struct Memory {
 
 impl Memory {
     /// Reads what is remembered. A damaged file is set aside, and nothing is due before it was seen anew.
-    #[must_use]
-    pub fn read(dir: Dir) -> Self {
+    pub(crate) fn read(dir: Dir) -> Self {
         let bytes = dir.read(FILE, LIMIT).unwrap_or_default();
         let file = match serde_json::from_slice::<File>(&bytes) {
             Ok(file) => file,
@@ -96,50 +94,40 @@ impl Memory {
     }
 
     /// A memory of this process alone.
-    #[must_use]
-    pub const fn fleeting() -> Self {
+    pub(crate) const fn fleeting() -> Self {
         Self { dir: None, is_newer: false, panes: BTreeMap::new(), written: Vec::new() }
     }
 
     /// The same memory, written nowhere any more.
-    #[must_use]
-    pub fn detached(self) -> Self {
+    pub(crate) fn detached(self) -> Self {
         Self { dir: None, ..self }
     }
 
     /// What is remembered of a pane.
-    pub fn of(&mut self, target: &Target) -> &mut Remembered {
+    pub(crate) fn of(&mut self, target: &Target) -> &mut Remembered {
         self.panes.entry(target.word()).or_default()
     }
 
     /// Whether a pane was seen before.
-    #[must_use]
-    pub fn knows(&self, target: &Target) -> bool {
+    pub(crate) fn knows(&self, target: &Target) -> bool {
         self.panes.contains_key(&target.word())
     }
 
     /// Forgets panes that are gone for long.
-    pub fn forget(&mut self, now: Now) {
+    pub(crate) fn forget(&mut self, now: Now) {
         self.panes.retain(|_, pane| now.seconds() - pane.seen_s < FORGET_S);
     }
 
     /// How many panes are remembered.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.panes.len()
-    }
-
-    /// Whether nothing is remembered.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.panes.is_empty()
     }
 
     /// Writes the memory down. `before_a_key`: it is on disk when this returns.
     ///
     /// # Errors
     /// It could not be written: no key may be sent.
-    pub fn keep(&mut self, before_a_key: bool) -> io::Result<()> {
+    pub(crate) fn keep(&mut self, before_a_key: bool) -> io::Result<()> {
         let Some(dir) = &self.dir else { return Ok(()) };
         if self.is_newer {
             return if before_a_key { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) };
@@ -180,14 +168,14 @@ mod tests {
         again.of(&target()).turn_to("b");
         assert_eq!((again.of(&target()).resumed, again.of(&target()).acts.len()), (0, 1));
         again.forget(Now((1_000 + FORGET_S) * 1_000));
-        assert!(again.is_empty());
+        assert_eq!(again.len(), 0);
     }
 
     #[test]
     fn a_damaged_memory_is_set_aside_and_a_newer_one_is_left_alone() {
         let top = tempfile::tempdir().unwrap();
         std::fs::write(top.path().join(FILE), "{\"v\":1,\"pan").unwrap();
-        assert!(Memory::read(Dir::open(top.path()).unwrap()).is_empty());
+        assert_eq!(Memory::read(Dir::open(top.path()).unwrap()).len(), 0);
         assert!(top.path().join("panes.json.damaged").exists());
         std::fs::write(top.path().join(FILE), "{\"v\":2,\"panes\":{}}").unwrap();
         let mut newer = Memory::read(Dir::open(top.path()).unwrap());

@@ -98,7 +98,10 @@ mod tests {
 
     fn pace(steps: &[(i64, u64)]) -> Vec<Step> {
         let mut pace = Pace::new(MINUTE, None);
-        steps.iter().map(|(wall_s, mono_s)| pace.step(Now(wall_s * 1000), Some(Duration::from_secs(*mono_s)))).collect()
+        steps
+            .iter()
+            .map(|(wall_s, mono_s)| pace.step(Now(wall_s * 1000), Some(Duration::from_secs(*mono_s))))
+            .collect()
     }
 
     #[test]
@@ -117,7 +120,12 @@ mod tests {
 
     #[test]
     fn the_dead_are_saved_once_and_not_right_after_a_sleep() {
-        let dead = Signs { heartbeat_age_s: Some(301), process: Process::Gone, terminal: Terminal::Absent, mark: None };
+        let dead = Signs {
+            heartbeat_age_s: Some(301),
+            process: Process::Gone,
+            terminal: Terminal::Absent,
+            mark: None,
+        };
         let idle = Signs { process: Process::Alive, terminal: Terminal::Present, ..dead };
         let sessions = [Seen { id: "a".into(), signs: dead }, Seen { id: "b".into(), signs: idle }];
         let mut saved = HashSet::new();

@@ -71,8 +71,9 @@ impl Pane {
 /// A pane's id: a percent sign and a number.
 #[must_use]
 pub fn is_pane_id(text: &str) -> bool {
-    text.strip_prefix('%')
-        .is_some_and(|number| (1..=9).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit()))
+    text.strip_prefix('%').is_some_and(|number| {
+        (1..=9).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 #[cfg(test)]

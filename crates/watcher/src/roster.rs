@@ -87,7 +87,8 @@ fn known(
     let file = session_file::read(&session.dir);
     let has_beat = session.dir.has(layout::HEARTBEAT);
     let beat = heartbeat::last(&session.dir);
-    let other = |file: &SessionFile| file.project.as_deref().is_some_and(|path| PathBuf::from(path) != project.root);
+    let other =
+        |file: &SessionFile| file.project.as_deref().is_some_and(|path| PathBuf::from(path) != project.root);
     if file.as_ref().is_some_and(other) {
         // A state folder shared by several projects: it is that one's.
         return None;
@@ -95,7 +96,8 @@ fn known(
     let id = file.as_ref().map(|file| file.session_id.clone()).filter(|id| !id.is_empty());
     let id = id.unwrap_or_else(|| session.name.clone());
     let recorded = file.as_ref().and_then(|file| file.process.as_ref());
-    let process = client_sessions::process_of(clients, recorded, Some(&id), |process| processes.presence(process));
+    let process =
+        client_sessions::process_of(clients, recorded, Some(&id), |process| processes.presence(process));
     let mine = || clients.iter().filter(|client| client.session_id == id);
     let client = mine().find(|client| processes.presence(&client.process()) == Process::Alive).cloned();
     // Who never beat counts from its start; a beat that is no number counts as nothing.
@@ -141,7 +143,8 @@ impl Known {
             Some(server) => floor.has(&server, pane),
             // The client tells the pane and not the server: on any of them.
             None => {
-                let answers: Vec<Terminal> = floor.servers.keys().map(|server| floor.has(server, pane)).collect();
+                let answers: Vec<Terminal> =
+                    floor.servers.keys().map(|server| floor.has(server, pane)).collect();
                 [Terminal::Present, Terminal::Error]
                     .into_iter()
                     .find(|answer| answers.contains(answer))

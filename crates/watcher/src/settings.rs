@@ -97,13 +97,14 @@ impl Settings {
     /// The file is there and cannot be used: nothing of it is.
     pub fn read(env: &Env) -> Result<Self, SettingsError> {
         let Some(folder) = env.user_config_dir() else { return Ok(Self::default()) };
-        let Some(bytes) = Dir::open(&folder).ok().and_then(|dir| dir.read(config::USER_FILE, LIMIT).ok()) else {
+        let Some(bytes) = Dir::open(&folder).ok().and_then(|dir| dir.read(config::USER_FILE, LIMIT).ok())
+        else {
             return Ok(Self::default());
         };
         let path = folder.join(config::USER_FILE).display().to_string();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let file: File =
-            serde_json::from_slice(bytes).map_err(|error| SettingsError::Damaged { path: path.clone(), error })?;
+        let file: File = serde_json::from_slice(bytes)
+            .map_err(|error| SettingsError::Damaged { path: path.clone(), error })?;
         let settings = file.watch.unwrap_or_default();
         match fault_of(&settings.resume_text) {
             Some(reason) => Err(SettingsError::ResumeText { path, reason }),
@@ -168,14 +169,17 @@ mod tests {
     fn what_is_left_out_stays_as_it_is() {
         assert_eq!(Settings::read(&Env::of(&[])).unwrap().resume_text, "continue");
         assert_eq!(read("{}").unwrap().acts_a_day, 12);
-        let set = read("\u{feff}{\"mcp\": false, \"watch\": {\"menu\": true, \"margin_s\": 5, \"new\": 1}}").unwrap();
+        let set = read("\u{feff}{\"mcp\": false, \"watch\": {\"menu\": true, \"margin_s\": 5, \"new\": 1}}")
+            .unwrap();
         assert!(set.menu && !set.back_off && set.resume);
         assert_eq!(set.options().margin_s, i64::from(MARGIN_S), "never earlier than the client itself");
     }
 
     #[test]
     fn a_text_that_could_choose_is_refused() {
-        for text in ["", "  ", "go\non", "continue 1", "keep going", "/clear", "adjust", "!ls", &"o".repeat(201)] {
+        for text in
+            ["", "  ", "go\non", "continue 1", "keep going", "/clear", "adjust", "!ls", &"o".repeat(201)]
+        {
             assert!(fault_of(text).is_some(), "{text}");
         }
         for text in ["continue", "please go on with the plan", "weiter", "请继续"] {

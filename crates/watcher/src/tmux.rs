@@ -45,7 +45,12 @@ impl Tmux {
     }
 
     /// Runs one command and takes an orderly end for an answer.
-    pub(crate) fn ask(&self, server: &Server, arguments: &[&str], longest: u64) -> Result<Answer, TerminalError> {
+    pub(crate) fn ask(
+        &self,
+        server: &Server,
+        arguments: &[&str],
+        longest: u64,
+    ) -> Result<Answer, TerminalError> {
         let answer = self.run(server, arguments, longest)?;
         if answer.status.success() { Ok(answer) } else { Err(complaint(&answer)) }
     }
@@ -58,7 +63,9 @@ impl Tmux {
             command.arg("-S").arg(socket);
         }
         bounded_command::run_long(command.args(arguments), TIME_LIMIT, longest).map_err(|error| match error {
-            NoAnswer::NotStarted(error) if error.kind() == io::ErrorKind::NotFound => TerminalError::NotInstalled,
+            NoAnswer::NotStarted(error) if error.kind() == io::ErrorKind::NotFound => {
+                TerminalError::NotInstalled
+            }
             other => TerminalError::Failed(format!("it {other}")),
         })
     }
@@ -79,7 +86,8 @@ fn complaint(answer: &Answer) -> TerminalError {
 
 impl Terminals for Tmux {
     fn own_server(&mut self) -> Result<Server, TerminalError> {
-        let answer = self.ask(&Server::default(), &["display-message", "-p", "#{socket_path}"], LONGEST_LIST)?;
+        let answer =
+            self.ask(&Server::default(), &["display-message", "-p", "#{socket_path}"], LONGEST_LIST)?;
         let path = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim());
         if path.is_absolute() {
             Ok(Server { socket: Some(path) })
@@ -119,7 +127,18 @@ impl Tmux {
         let mark = format!("-- {:x}.{call:x}.{started:x} --", std::process::id());
         let mut arguments: Vec<&str> = Vec::new();
         for pane in panes {
-            arguments.extend(["capture-pane", "-e", "-p", "-t", pane, ";", "display-message", "-p", &mark, ";"]);
+            arguments.extend([
+                "capture-pane",
+                "-e",
+                "-p",
+                "-t",
+                pane,
+                ";",
+                "display-message",
+                "-p",
+                &mark,
+                ";",
+            ]);
         }
         arguments.pop();
         let longest = LONGEST_SCREEN * panes.len() as u64;
@@ -183,7 +202,9 @@ mod tests {
         );
         assert!(!pane_of_line("%1 0 0 80 24 1 11 0 a:claude:w").unwrap().in_front, "nobody is attached");
         assert!(!pane_of_line("%1 0 0 80 24 1 01 1 a:claude:w").unwrap().in_front, "another pane is active");
-        for other in ["", "%1", "x 0 0 80 24 1 11 1 a:b:c", "%1 0 0 wide 24 1 11 1 a:b:c", "%1 0 0 80 24 1 11 1 a:b"] {
+        for other in
+            ["", "%1", "x 0 0 80 24 1 11 1 a:b:c", "%1 0 0 wide 24 1 11 1 a:b:c", "%1 0 0 80 24 1 11 1 a:b"]
+        {
             assert_eq!(pane_of_line(other), None, "{other}");
         }
     }
@@ -202,7 +223,9 @@ mod tests {
         ] {
             assert_eq!(says(text), TerminalError::NoServer, "{text}");
         }
-        for text in ["error connecting to /tmp/tmux-1000/default (Permission denied)", "", "can't find pane: %9"] {
+        for text in
+            ["error connecting to /tmp/tmux-1000/default (Permission denied)", "", "can't find pane: %9"]
+        {
             assert!(matches!(says(text), TerminalError::Failed(_)), "{text}");
         }
     }

@@ -78,7 +78,14 @@ pub(crate) struct Tick<'t> {
 impl<W: World> Watcher<W> {
     /// A watcher that remembers in `dir`.
     #[must_use]
-    pub fn new(world: W, env: Env, settings: Settings, which: Which, interval: Duration, dir: Option<Dir>) -> Self {
+    pub fn new(
+        world: W,
+        env: Env,
+        settings: Settings,
+        which: Which,
+        interval: Duration,
+        dir: Option<Dir>,
+    ) -> Self {
         let memory = match dir.as_ref().and_then(|dir| Dir::open(dir.path()).ok()) {
             Some(dir) => Memory::read(dir),
             None => Memory::fleeting(),
@@ -127,7 +134,8 @@ impl<W: World> Watcher<W> {
         let roster = Roster::read(&projects, &self.world);
         let own = self.world.own_server();
         let floor = Floor::read(own.as_ref().ok(), &roster, &mut self.world);
-        let mut tick = Tick { now, projects: &projects, roster: &roster, floor: &floor, ticked: Ticked::default() };
+        let mut tick =
+            Tick { now, projects: &projects, roster: &roster, floor: &floor, ticked: Ticked::default() };
         self.ticks += 1;
         self.open_snapshot(&mut tick, step, own.err());
         if self.settings.scavenge {
@@ -158,7 +166,8 @@ impl<W: World> Watcher<W> {
             Some(socket) => format!("{}: {error}", socket.display()),
             None => error.to_string(),
         });
-        let own = own.filter(|error| !matches!(error, TerminalError::NoServer)).map(|error| error.to_string());
+        let own =
+            own.filter(|error| !matches!(error, TerminalError::NoServer)).map(|error| error.to_string());
         tick.ticked.snapshot = Snapshot {
             v: VERSION,
             at_s: tick.now.seconds(),
@@ -239,7 +248,14 @@ impl<W: World> Watcher<W> {
         });
         if self.orphans.insert(known.id.clone()) {
             let pid = pid.map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());
-            self.act(tick, Some(known), None, "orphan", "none", &format!("its terminal is gone, pid {pid} lives"));
+            self.act(
+                tick,
+                Some(known),
+                None,
+                "orphan",
+                "none",
+                &format!("its terminal is gone, pid {pid} lives"),
+            );
         }
     }
 

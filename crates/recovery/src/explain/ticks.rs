@@ -24,8 +24,11 @@ pub(super) fn answer(question: &Map<String, Value>) -> Value {
             // A tick without a time has no ages: nothing is concluded from it.
             let Some(now) = time(tick.get("now")) else { return json!([]) };
             let sessions = tick.get("sessions").and_then(Value::as_array);
-            let sessions: Vec<Seen> =
-                sessions.into_iter().flatten().filter_map(|session| seen(session.as_object()?, now)).collect();
+            let sessions: Vec<Seen> = sessions
+                .into_iter()
+                .flatten()
+                .filter_map(|session| seen(session.as_object()?, now))
+                .collect();
             let step = pace.step(now, None);
             json!(to_save(step, &sessions, &mut saved))
         })

@@ -96,8 +96,7 @@ fn install(
         Ok(old) if !old.contains(MARK) => return Err(hinted(ServiceError::NotOurs(unit.to_owned()))),
         Ok(old) if old == text => printer.line(format_args!("{} is as it should be", unit.display())),
         _ => {
-            write(unit, &text)
-                .map_err(|error| hinted(ServiceError::NotWritten(unit.to_owned(), error)))?;
+            write(unit, &text).map_err(|error| hinted(ServiceError::NotWritten(unit.to_owned(), error)))?;
             printer.line(format_args!("wrote {}", unit.display()));
         }
     }

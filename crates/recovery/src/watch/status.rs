@@ -38,7 +38,8 @@ fn lines(incumbent: Option<&Incumbent>, seen: Option<&Snapshot>, now: Now) -> Ve
     lines.push(format!("last look: {}{skipped}", times::local_clock(seen.at_s, now)));
     lines.push(format!("projects: {}", seen.projects.len()));
     let sessions: Vec<String> = seen.sessions.iter().map(|(word, count)| format!("{count} {word}")).collect();
-    lines.push(format!("sessions: {}", if sessions.is_empty() { "none".into() } else { sessions.join(", ") }));
+    lines
+        .push(format!("sessions: {}", if sessions.is_empty() { "none".into() } else { sessions.join(", ") }));
     for pane in &seen.panes {
         let resets = pane.resets_s.map(|at| format!(", resets {}", times::local_clock(at, now)));
         let kind = pane.kind.as_deref().map(|kind| format!(" ({kind})"));
@@ -95,11 +96,14 @@ mod tests {
             ..Snapshot::default()
         };
         let said = lines(None, Some(&seen), now);
-        assert_eq!(said[2..], [
-            "projects: 1",
-            "sessions: 2 alive, 1 orphan",
-            "pane %3: limited (usage_limit): waits for the reset",
-            "orphan: session s-1 in /p, pid 7: its terminal is gone, it is left alone",
-        ]);
+        assert_eq!(
+            said[2..],
+            [
+                "projects: 1",
+                "sessions: 2 alive, 1 orphan",
+                "pane %3: limited (usage_limit): waits for the reset",
+                "orphan: session s-1 in /p, pid 7: its terminal is gone, it is left alone",
+            ]
+        );
     }
 }
