@@ -68,7 +68,7 @@ enum ServiceError {
     NoHome,
     #[error("{} was not written by this program", .0.display())]
     NotOurs(PathBuf),
-    #[error("{} cannot be written ({1})", .0.display())]
+    #[error("{} cannot be written ({})", .0.display(), .1)]
     NotWritten(PathBuf, #[source] io::Error),
 }
 
