@@ -191,6 +191,11 @@ fn by_loose_words(text: &str) -> Option<ApiClass> {
         "has reset",
         "increase your usage limit",
         "not your usage limit",
+        // The client's own continuation, and its command.
+        "automatic continue",
+        "continuing automatically",
+        "/rate-limit-options",
+        "unknown slash command",
     ];
     if scan::contains_any(text, &news) {
         return None;
@@ -314,6 +319,9 @@ fn by_limit_text(text: &str) -> Option<ApiClass> {
             "service is disabled for your org",
             "usage is paused for your organization",
             "pooled group budget",
+            "extra usage required",
+            "extra usage is required",
+            "specified api usage limits",
         ],
     ) {
         return Some(ApiClass::Billing);
@@ -323,8 +331,8 @@ fn by_limit_text(text: &str) -> Option<ApiClass> {
         let window = scan::contains(text, "limit resets");
         return Some(if window { ApiClass::UsageLimit } else { ApiClass::Billing });
     }
-    // A share that is used up is a warning only.
-    if scan::contains(text, "you've used ") || scan::contains(text, "you’ve used ") {
+    // A share that is used up is a warning only, and with another model or with credits the work goes on.
+    if scan::contains_any(text, &["you've used ", "you’ve used ", "now using "]) {
         return None;
     }
     if scan::contains_any(
@@ -347,7 +355,7 @@ fn is_budget(text: &str) -> bool {
     if scan::contains_any(text, &["spend limit", "spending limit", "billing limit"]) {
         return true;
     }
-    limit_hit(text).is_some_and(|name| {
+    limit_hit(text).filter(|name| !scan::contains(name, "rate")).is_some_and(|name| {
         ["org's", "org’s", "organization's", "organization’s", "team's", "team’s", "group's", "group’s"]
             .iter()
             .any(|owner| name.split(' ').any(|word| word.eq_ignore_ascii_case(owner)))
@@ -366,11 +374,11 @@ fn by_named_limit(text: &str) -> Option<ApiClass> {
     if model::family_of_limit(name).is_some() {
         return Some(ApiClass::ModelLimit);
     }
-    if is_one_of(&NOT_OF_THE_ACCOUNT) {
-        return None;
-    }
     if is_one_of(&["rate", "request", "requests", "concurrency", "throughput"]) {
         return Some(ApiClass::RequestLimit);
+    }
+    if is_one_of(&NOT_OF_THE_ACCOUNT) {
+        return None;
     }
     let is_window = name.split([' ', '-']).all(|word| {
         let word = word.trim_end_matches(['\'', '’', 's', ':']);
@@ -465,9 +473,9 @@ fn limit_hit(text: &str) -> Option<&str> {
 fn limit_reached(text: &str) -> Option<&str> {
     let at = scan::find(text, "limit reached")?;
     let before = text[..at].trim_end();
-    let clause =
-        before.rsplit(['·', '∙', '•', ':', ';', ',', '⎿', '●', '⚠', '✻', '\n']).next().unwrap_or(before);
-    let name = clause.rsplit(". ").next().unwrap_or(clause).trim();
+    let clause = before.rsplit(['·', '∙', '•', ':', ';', ',', '\n']).next().unwrap_or(before);
+    let sentence = clause.rsplit(". ").next().unwrap_or(clause);
+    let name = sentence.trim_matches(|c: char| !c.is_alphanumeric());
     (name.split_whitespace().count() <= 3).then_some(name)
 }
 
@@ -709,8 +717,46 @@ mod tests {
             ("This service is disabled for your org", ApiClass::Billing),
             ("Usage is paused for your organization. For help, please contact support.", ApiClass::Billing),
             ("You've used 91% of your session limit", ApiClass::RequestLimit),
+            ("You've reached your Fable 5 limit. Run /usage-credits to go on", ApiClass::ModelLimit),
+            ("You've hit your Opus 4.1 limit · resets 3:45pm", ApiClass::ModelLimit),
+            ("You've hit your Rhapsody limit · resets 3:45pm", ApiClass::ModelLimit),
+            ("Rhapsody 7 weekly limit reached ∙ resets 1:38am", ApiClass::ModelLimit),
+            ("▎ Usage limit reached · set to continue automatically at 9pm", ApiClass::UsageLimit),
+            ("You've reached your weekly usage limit. Resets Jul 9", ApiClass::UsageLimit),
+            ("You're out of usage", ApiClass::UsageLimit),
+            ("usage limit exceeded", ApiClass::UsageLimit),
+            ("You've hit your organization's monthly usage limit", ApiClass::Billing),
+            ("You have reached your specified API usage limits.", ApiClass::Billing),
+            ("API Error: Extra usage is required for 1M context", ApiClass::Billing),
+            ("Claude Opus 4 limit reached, now using Sonnet 4", ApiClass::RequestLimit),
         ] {
             assert_eq!(of("rate_limit", message), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn loose_words_decide_last() {
+        for (message, expected) in [
+            ("API Error: Rate limit reached", ApiClass::RequestLimit),
+            ("Rate limited. Press Enter to retry", ApiClass::RequestLimit),
+            ("You've hit your rate limit", ApiClass::RequestLimit),
+            ("this exceeded your organization's rate limit of 9 tokens", ApiClass::RequestLimit),
+            ("Request failed with status code 429", ApiClass::RequestLimit),
+            ("Too many requests", ApiClass::RequestLimit),
+            ("Opus is experiencing high load, please use /model", ApiClass::Overload),
+            ("Error during compaction: Conversation too long", ApiClass::TooLong),
+            ("Claude Opus is not available with the Claude Pro plan", ApiClass::ModelNotFound),
+            ("token does not meet scope requirement user:x", ApiClass::Auth),
+            ("Approaching usage limit · resets at 7pm", ApiClass::Other),
+            ("Your usage limit has reset", ApiClass::Other),
+            ("Claude Opus 4 limit reached, now using Sonnet 4", ApiClass::Other),
+            ("Fast limit reached and off for a while · resets in 2m", ApiClass::Other),
+            ("Turn limit reached", ApiClass::Other),
+            ("Automatic continue stopped after repeated usage limit hits", ApiClass::Other),
+            ("see src/net.rs:418-429", ApiClass::Other),
+            ("waited 429 ms", ApiClass::Other),
+        ] {
+            assert_eq!(of("unknown", message), expected, "{message}");
         }
     }
 

@@ -97,7 +97,7 @@ fn local(
             first_after(Box::new(dates), JUST_PASSED_LONG)
         }
         // A date without its year is near: the client adds the year when it is another one than now.
-        Some(Day::MonthDay(month, day)) => (today.year() - 1..=today.year() + 1)
+        Some(Day::Yearly(month, day)) => (today.year() - 1..=today.year() + 1)
             .filter_map(|year| on(NaiveDate::from_ymd_opt(year, month, day)?))
             .min_by_key(|at| (*at - now).abs()),
         None => first_after(Box::new((-2..=2).filter_map(ahead)), just_passed),

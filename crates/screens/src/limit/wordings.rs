@@ -126,7 +126,7 @@ pub(super) fn needs_a_reset(plain: &str) -> bool {
 }
 
 /// How the client's messages begin, in lower case; a blank at the end is part of it.
-const BEGINNINGS: [&str; 45] = [
+const BEGINNINGS: [&str; 48] = [
     "you've hit your ",
     "you have hit your ",
     "you've reached your ",
@@ -141,6 +141,9 @@ const BEGINNINGS: [&str; 45] = [
     "spending cap reached",
     "spend limit reached",
     "usage credits required",
+    "extra usage is required",
+    "usage limit exceeded",
+    "your usage limit resets",
     "your seat type ",
     "your usage allocation ",
     "your group's usage limit ",
@@ -176,14 +179,27 @@ const BEGINNINGS: [&str; 45] = [
 
 pub(super) fn begins_like_a_message(plain: &str) -> bool {
     let text = without_marker(plain).to_ascii_lowercase();
-    if BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
-        return true;
+    if let Some(beginning) = BEGINNINGS.iter().find(|beginning| text.starts_with(*beginning)) {
+        return !beginning.ends_with("your ") || limit_ends_its_clause(&text);
     }
     // `Opus weekly limit reached`: at most three words before it.
-    text.split_once("limit reached").is_some_and(|(name, _)| name.split_whitespace().count() <= 3)
+    text.starts_with(char::is_alphanumeric)
+        && text.split_once("limit reached").is_some_and(|(name, _)| name.split_whitespace().count() <= 3)
 }
 
-/// Takes the signs off that the interface puts before a message.
+/// `You've hit your 5-hour limit · ...`, not `You've hit your limit three times this week, so ...`.
+fn limit_ends_its_clause(text: &str) -> bool {
+    text.split_once(" limit").or_else(|| text.split_once(" budget")).is_some_and(|(_, rest)| {
+        let rest = rest.trim_start();
+        rest.is_empty()
+            || rest.starts_with(['·', '∙', '•', '.', '-', '|', '(', '/'])
+            || rest.starts_with("reset")
+    })
+}
+
+/// Signs that the interface puts before a message. A quotation bar, a prompt sign and a line number are none.
+const MARKERS: [char; 14] = [' ', '⎿', '└', '⏺', '●', '⚠', '✻', '✽', '✶', '✢', '·', '∙', '*', '✗'];
+
 fn without_marker(plain: &str) -> &str {
-    plain.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '/')
+    plain.trim_start_matches(MARKERS)
 }
