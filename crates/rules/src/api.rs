@@ -169,7 +169,10 @@ fn by_text(text: &str) -> Option<ApiClass> {
     if scan::contains_any(text, &NETWORK_TEXTS) {
         return Some(ApiClass::Network);
     }
-    if scan::contains_any(text, &["internal server error", "server error mid-response", "api_error\""]) {
+    if scan::contains_any(
+        text,
+        &["internal server error", "server error mid-response", "malformed response", "api_error\""],
+    ) {
         return Some(ApiClass::Server);
     }
     by_loose_words(text)
@@ -215,7 +218,7 @@ fn names_status_429(text: &str) -> bool {
     })
 }
 
-const NETWORK_TEXTS: [&str; 24] = [
+const NETWORK_TEXTS: [&str; 34] = [
     "connection dropped",
     "connection refused",
     "connection lost",
@@ -238,6 +241,16 @@ const NETWORK_TEXTS: [&str; 24] = [
     "stream ended before",
     "stream idle timeout",
     "network error",
+    "no response from api",
+    "went to sleep",
+    "response stopped arriving",
+    "response stalled",
+    "no internet route",
+    "reach the api server",
+    "connect through your proxy",
+    "proxy refused",
+    "socket is closed",
+    "streaming response ended",
     "certificate",
     "dns",
 ];
@@ -292,6 +305,21 @@ fn by_phrase(text: &str) -> Option<ApiClass> {
                 "oauth authentication is currently not",
                 "does not have access to claude",
                 "scope requirement",
+                "run /login",
+                "not signed in",
+                "signed out of claude",
+                "authentication required",
+                "login not accepted",
+                "login was rejected",
+                "apikeyhelper",
+                "invalid auth token",
+                "authentication failed",
+                "rejected the session token",
+                "gateway session expired",
+                "gateway refused the request",
+                "invalid anthropic_custom_headers",
+                "invalid request header",
+                "organization has disabled",
             ],
         ),
         (ApiClass::Billing, &["credit balance is too low", "payment required", "billing_error"]),
@@ -318,7 +346,6 @@ fn by_limit_text(text: &str) -> Option<ApiClass> {
             "group’s usage limit is set to",
             "service is disabled for your org",
             "usage is paused for your organization",
-            "pooled group budget",
             "extra usage required",
             "extra usage is required",
             "specified api usage limits",
@@ -350,16 +377,38 @@ fn by_limit_text(text: &str) -> Option<ApiClass> {
     by_named_limit(text)
 }
 
-/// A sum of money somebody set: `monthly spend limit`, `your org's monthly usage limit`.
+/// A sum of money somebody set: `monthly spend limit`, `your org's monthly usage limit`, `your team's shared budget`.
 fn is_budget(text: &str) -> bool {
-    if scan::contains_any(text, &["spend limit", "spending limit", "billing limit"]) {
-        return true;
-    }
-    limit_hit(text).filter(|name| !scan::contains(name, "rate")).is_some_and(|name| {
-        ["org's", "org’s", "organization's", "organization’s", "team's", "team’s", "group's", "group’s"]
-            .iter()
-            .any(|owner| name.split(' ').any(|word| word.eq_ignore_ascii_case(owner)))
-    })
+    const BUDGETS: [&str; 6] = [
+        "spend limit",
+        "spending limit",
+        "pooled group budget",
+        "shared budget",
+        "org is out of ",
+        "organization is out of ",
+    ];
+    // Whose it is, or its month: no window of a subscription has either.
+    const OWNERS: [&str; 14] = [
+        "org's",
+        "org’s",
+        "organization's",
+        "organization’s",
+        "team's",
+        "team’s",
+        "group's",
+        "group’s",
+        "channel's",
+        "channel’s",
+        "workspace's",
+        "workspace’s",
+        "individual",
+        "monthly",
+    ];
+    let owned = |name: &str| {
+        let is_owner = |word: &str| OWNERS.iter().any(|owner| word.eq_ignore_ascii_case(owner));
+        name.split(' ').any(is_owner) && !scan::contains(name, "rate")
+    };
+    scan::contains_any(text, &BUDGETS) || limit_hit(text).is_some_and(owned)
 }
 
 /// `You've hit your NAME limit`, `NAME limit reached`: the name says what is used up.
@@ -729,6 +778,16 @@ mod tests {
             ("You have reached your specified API usage limits.", ApiClass::Billing),
             ("API Error: Extra usage is required for 1M context", ApiClass::Billing),
             ("Claude Opus 4 limit reached, now using Sonnet 4", ApiClass::RequestLimit),
+            ("You've hit your individual usage limit · ask your admin", ApiClass::Billing),
+            (
+                "You've hit your individual usage limit · your session limit resets 3:45pm",
+                ApiClass::UsageLimit,
+            ),
+            ("You've hit your channel's monthly spend limit · ask", ApiClass::Billing),
+            ("You've hit your team's shared budget · ask your admin", ApiClass::Billing),
+            ("Your org is out of usage · contact your admin", ApiClass::Billing),
+            ("Your organization is out of usage credits. Contact your admin", ApiClass::Billing),
+            ("spend limit unavailable", ApiClass::Billing),
         ] {
             assert_eq!(of("rate_limit", message), expected, "{message}");
         }

@@ -1,5 +1,7 @@
 //! Messages of all client versions: kind and reset, one row each.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
 use chrono::{DateTime, Duration, Utc};
 use proptest::prelude::*;
 use screens::{Kind, Limit, Moment, Wording, Wordings};
@@ -101,6 +103,18 @@ fn every_wording_has_its_kind() {
         ("API Error: Connection refused (ECONNREFUSED)", ServerError),
         ("API Error: Unable to connect to API (ENOTFOUND)", ServerError),
         ("Request timed out", ServerError),
+        ("API Error: No response from API", ServerError),
+        (
+            "API Error: Your computer went to sleep mid-response. The response above may be incomplete.",
+            ServerError,
+        ),
+        ("API Error: The response stopped arriving", ServerError),
+        ("API Error: Response stalled mid-stream", ServerError),
+        ("API Error: Connection lost before a response was produced", ServerError),
+        ("API Error: No internet route — check your connection (ENETUNREACH)", ServerError),
+        ("API Error: Couldn't connect through your proxy", ServerError),
+        ("API Error: Socket is closed", ServerError),
+        ("API returned an empty or malformed response", ServerError),
         ("Unable to connect to API: SSL certificate verification failed", ServerError),
         // billing
         ("Credit balance is too low", Billing),
@@ -112,6 +126,14 @@ fn every_wording_has_its_kind() {
             "You've hit your team's pooled group budget · resets Dec 6, 8:20pm (UTC) · ask your admin to raise it at https://x.invalid/u",
             Billing,
         ),
+        ("You've hit your monthly spend limit · raise it at claude.ai/settings/usage", Billing),
+        ("You've hit your individual usage limit · ask your admin for a higher limit", Billing),
+        ("You've hit your channel's monthly spend limit · an org owner can raise it", Billing),
+        ("You've hit your team's shared budget · ask your admin to raise it", Billing),
+        ("Your org is out of usage · contact your admin", Billing),
+        ("Your organization is out of usage credits. Contact your admin to add more.", Billing),
+        ("spend limit unavailable", Billing),
+        ("API Error: Extra usage is required for 1M context · run /extra-usage", Billing),
         ("Your seat type doesn't include usage credits", Billing),
         ("Your usage allocation has been disabled by your admin · ask", Billing),
         ("Your group's usage limit is set to $0 · ask", Billing),
@@ -125,6 +147,18 @@ fn every_wording_has_its_kind() {
         ("OAuth token revoked · Please run /login", Auth),
         ("Failed to authenticate. API Error: 403 no", Auth),
         ("This organization has been disabled", Auth),
+        ("Login expired · Please run /login", Auth),
+        ("Authentication required · Sign in again to continue", Auth),
+        ("Claude login not accepted · Run /login, then try again", Auth),
+        ("Your apiKeyHelper script is failing", Auth),
+        ("Invalid auth token · Fix external auth token", Auth),
+        ("Invalid request header from the environment · Fix the environment variable", Auth),
+        ("Your organization has disabled API key authentication", Auth),
+        ("Could not resolve authentication method", Auth),
+        ("AWS authentication failed", Auth),
+        ("Google Cloud credentials expired or invalid", Auth),
+        ("Cloud gateway session expired — run /login to reconnect.", Auth),
+        ("Your account is on hold and can't sign in to Claude Code.", Auth),
         // size
         ("Prompt is too long", Context),
         ("Prompt is too long · the request is ~250000 tokens", Context),

@@ -126,7 +126,7 @@ pub(super) fn needs_a_reset(plain: &str) -> bool {
 }
 
 /// How the client's messages begin, in lower case; a blank at the end is part of it.
-const BEGINNINGS: [&str; 48] = [
+const BEGINNINGS: [&str; 59] = [
     "you've hit your ",
     "you have hit your ",
     "you've reached your ",
@@ -140,6 +140,9 @@ const BEGINNINGS: [&str; 48] = [
     "limit reached",
     "spending cap reached",
     "spend limit reached",
+    "spend limit unavailable",
+    "your org is out of ",
+    "your organization is out of ",
     "usage credits required",
     "extra usage is required",
     "usage limit exceeded",
@@ -164,6 +167,14 @@ const BEGINNINGS: [&str; 48] = [
     "rate limit exceeded",
     "credit balance is too low",
     "not logged in",
+    "not signed in",
+    "authentication required",
+    "claude login not accepted",
+    "claude.ai login expired",
+    "your apikeyhelper script",
+    "your organization has disabled",
+    "invalid auth token",
+    "invalid request header from",
     "login expired",
     "please run /login",
     "invalid api key",
