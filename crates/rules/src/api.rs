@@ -624,7 +624,9 @@ fn names_a_time(phrase: &str) -> bool {
     let first = phrase.split([' ', ',']).next().unwrap_or("");
     if let Some((_, rest)) = scan::leading_number(first) {
         let tail = phrase[first.len()..].trim_start();
+        let named = |tail: &str| NAMES[..12].iter().any(|month| scan::starts_with(tail, month));
         return rest.starts_with([':', '-'])
+            || named(tail)
             || ["am", "pm"]
                 .iter()
                 .any(|half| scan::starts_with(rest, half) || scan::starts_with(tail, half));
@@ -869,6 +871,7 @@ mod tests {
                 None,
             ),
             ("spend limit reached (daily; resets 2026-08-09 00:00 UTC)", Some("2026-08-09 00:00 UTC")),
+            ("You've hit your limit · resets 3 Dec at 9pm", Some("3 Dec at 9pm")),
             ("You've hit your limit · resets 30", None),
             ("You've hit your limit · resets soon", None),
             ("Claude AI usage limit reached|1795215600", None),

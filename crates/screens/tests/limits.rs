@@ -170,6 +170,12 @@ fn every_wording_has_its_kind() {
         let curly = text.replace('\'', "\u{2019}");
         assert_eq!(Wordings::default().kind(&curly), Some(expected), "{curly}");
         assert_eq!(Wordings::default().kind(&text.to_uppercase()), Some(expected), "{text} in upper case");
+        let shown = ["Error:", "Request failed", "Opus is"].iter().all(|start| !text.starts_with(start));
+        assert_eq!(
+            Wordings::default().banner(text, &wednesday_noon()).is_some(),
+            shown,
+            "{text} on a screen"
+        );
     }
 }
 
@@ -423,6 +429,116 @@ fn what_does_not_pass_has_no_reset() {
     assert!(read("You're out of usage credits · resets 9pm", &now).unwrap().waits);
 }
 
+/// Panes of eight client versions, recorded against a service that answers with the headers of each limit.
+#[test]
+fn messages_of_the_real_client_have_the_reset_that_was_sent() {
+    let day = "2026-11-30T";
+    for (seen, host, text, kind, expected) in [
+        (
+            "20:25:42",
+            "UTC",
+            "You've hit your 5-hour limit · resets 10:24pm (UTC)",
+            Kind::UsageLimit,
+            "2026-11-30T22:24:00Z",
+        ),
+        (
+            "20:33:11",
+            "UTC",
+            "You've hit your 5-hour limit · resets 8:33pm (UTC)",
+            Kind::UsageLimit,
+            "2026-11-30T20:33:00Z",
+        ),
+        (
+            "21:41:17",
+            "UTC",
+            "You've hit your 5-hour limit · resets 8:56pm (UTC)",
+            Kind::UsageLimit,
+            "2026-11-30T20:56:00Z",
+        ),
+        (
+            "20:36:02",
+            "Europe/Berlin",
+            "You've hit your 5-hour limit · resets 11:35pm (Europe/Berlin)",
+            Kind::UsageLimit,
+            "2026-11-30T22:35:00Z",
+        ),
+        (
+            "20:20:46",
+            "UTC",
+            "You've hit your weekly limit · resets 1:20am (UTC)",
+            Kind::UsageLimit,
+            "2026-12-01T01:20:00Z",
+        ),
+        (
+            "20:20:59",
+            "UTC",
+            "You've hit your weekly limit · resets Dec 3, 8:20pm (UTC)",
+            Kind::UsageLimit,
+            "2026-12-03T20:20:00Z",
+        ),
+        (
+            "20:35:03",
+            "Europe/Warsaw",
+            "You've hit your weekly limit · resets Dec 3, 9:34pm (Europe/Warsaw)",
+            Kind::UsageLimit,
+            "2026-12-03T20:34:00Z",
+        ),
+        (
+            "20:20:59",
+            "UTC",
+            "You've hit your Opus limit · resets 4:20pm (UTC)",
+            Kind::ModelLimit,
+            "2026-12-01T16:20:00Z",
+        ),
+        (
+            "20:21:15",
+            "UTC",
+            "You're out of usage credits · resets 4:21pm (UTC)",
+            Kind::UsageLimit,
+            "2026-12-01T16:21:00Z",
+        ),
+        (
+            "20:21:31",
+            "UTC",
+            "You've hit your limit · resets 10:21pm (UTC)",
+            Kind::UsageLimit,
+            "2026-11-30T22:21:00Z",
+        ),
+        (
+            "20:31:00",
+            "America/New_York",
+            "You're out of extra usage · resets 5:32pm (America/New_York)",
+            Kind::UsageLimit,
+            "2026-11-30T22:32:00Z",
+        ),
+        (
+            "20:37:00",
+            "America/New_York",
+            "Spending cap reached resets 5:38pm",
+            Kind::UsageLimit,
+            "2026-11-30T22:38:00Z",
+        ),
+        (
+            "20:37:00",
+            "Europe/Warsaw",
+            "Weekly limit reached ∙ resets Dec 3, 9:38pm",
+            Kind::UsageLimit,
+            "2026-12-03T20:38:00Z",
+        ),
+        (
+            "20:37:00",
+            "UTC",
+            "Opus weekly limit reached ∙ resets 1:38am",
+            Kind::ModelLimit,
+            "2026-12-01T01:38:00Z",
+        ),
+    ] {
+        let limit = read(text, &moment(&format!("{day}{seen}Z"), host)).unwrap();
+        assert_eq!((limit.kind, limit.waits), (kind, true), "{text}");
+        assert_eq!(limit.reset.unwrap().rfc3339(), expected, "{text}");
+    }
+}
+
 #[test]
 fn a_zone_that_is_not_known_is_the_hosts_and_said_so() {
     let berlin = moment("2026-12-18T10:00:00Z", "Europe/Berlin");
@@ -571,7 +687,10 @@ fn a_bad_wording_is_named() {
     for (row, expected) in [
         (r#"{"text": " ", "kind": "usage_limit"}"#, "the wording is empty"),
         (r#"{"text": "//", "kind": "usage_limit"}"#, "the wording is empty"),
-        (r#"{"text": "/a|(/", "kind": "usage_limit"}"#, r#"the wording "/a|(/" is no regular expression"#),
+        (
+            r#"{"text": "/a|(/", "kind": "usage_limit"}"#,
+            r#"the wording "/a|(/" is no regular expression (unclosed group)"#,
+        ),
         (r#"{"text": "/x*/", "kind": "usage_limit"}"#, r#"the wording "/x*/" fits every message"#),
         (r#"{"text": "/(\\w{1000}){1000}/", "kind": "usage_limit"}"#, "is no regular expression"),
         (r#"{"text": "x", "kind": "limit"}"#, "unknown variant `limit`, expected one of `usage_limit`"),
@@ -639,6 +758,8 @@ fn any_moment() -> impl Strategy<Value = Moment> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn any_text_is_read_without_panic(text in any_text(), moment in any_moment()) {
         let wordings = Wordings::default();
