@@ -410,6 +410,13 @@ fn what_is_no_time_leaves_the_kind() {
 }
 
 #[test]
+fn a_long_text_is_read_once() {
+    // Read from each of its words anew, this would take minutes.
+    let text = format!("You've hit your limit · {}", "resets try again until ".repeat(100_000));
+    assert_eq!(read(&text, &wednesday_noon()).unwrap().reset, None);
+}
+
+#[test]
 fn what_does_not_pass_has_no_reset() {
     let now = wednesday_noon();
     for (text, waits) in [
@@ -573,11 +580,13 @@ fn a_host_without_a_known_zone_is_utc() {
 #[test]
 fn a_time_that_just_passed_is_due_and_an_older_one_is_tomorrows() {
     for (text, hours, roll_days) in [
-        // Resets 20 hours ahead were seen with these.
-        ("You've hit your Opus limit · resets 3pm", 3, 1),
-        ("You're out of usage credits · resets 3pm", 3, 1),
-        ("You've hit your weekly limit · resets 3pm", 3, 1),
         ("You've hit your limit · resets 3pm", 3, 1),
+        ("Claude usage limit reached. Your limit will reset at 3pm.", 3, 1),
+        // These last days, so that a reset 23 hours ahead is an ordinary one.
+        ("You've hit your Opus limit · resets 3pm", 1, 1),
+        ("You're out of usage credits · resets 3pm", 1, 1),
+        ("You're out of extra usage · resets 3pm", 1, 1),
+        ("You've hit your weekly limit · resets 3pm", 1, 1),
         // These last some hours at most.
         ("You've hit your session limit · resets 3pm", 12, 1),
         ("You've hit your 5-hour limit · resets 3pm", 12, 1),
@@ -776,7 +785,7 @@ proptest! {
 
     #[test]
     fn a_time_of_day_is_never_far(hour in 0_u32..24, minute in 0_u32..60, moment in any_moment()) {
-        for (name, margin_hours) in [("session", 12), ("weekly", 3)] {
+        for (name, margin_hours) in [("session", 12), ("usage", 3), ("weekly", 1)] {
             let text = format!("You've hit your {name} limit · resets {hour:02}:{minute:02}");
             let at = read(&text, &moment).unwrap().reset.unwrap().at;
             let ahead = at - moment.now;

@@ -65,6 +65,9 @@ pub(super) fn epoch(digits: &str) -> Option<DateTime<Utc>> {
     }
 }
 
+/// No time takes more words; the rest of a long text is not looked at.
+const MOST_WORDS: usize = 16;
+
 /// The words of one sentence, and how far they are read.
 struct Words<'t> {
     words: Vec<&'t str>,
@@ -83,7 +86,7 @@ impl<'t> Words<'t> {
             };
             let (word, after) = rest.split_at(end);
             words.push(word);
-            if ends_a_sentence(word) {
+            if ends_a_sentence(word) || words.len() == MOST_WORDS {
                 break;
             }
             rest = after.trim_start_matches([' ', ',']);
