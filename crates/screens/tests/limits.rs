@@ -410,10 +410,14 @@ fn what_is_no_time_leaves_the_kind() {
 }
 
 #[test]
-fn a_long_text_is_read_once() {
-    // Read from each of its words anew, this would take minutes.
-    let text = format!("You've hit your limit · {}", "resets try again until ".repeat(100_000));
-    assert_eq!(read(&text, &wednesday_noon()).unwrap().reset, None);
+fn only_the_beginning_of_a_long_text_is_read() {
+    let text = |filling: usize| format!("You've hit your limit · {}resets 3pm", "x ".repeat(filling));
+    let start = "You've hit your limit · ".chars().count() + "resets 3pm".len();
+    let fits = (4096 - start) / 2;
+    assert!(read(&text(fits), &wednesday_noon()).unwrap().reset.is_some());
+    assert!(read(&text(fits + 5), &wednesday_noon()).unwrap().reset.is_none());
+    let huge = format!("You've hit your limit · {}", "resets try again until ".repeat(100_000));
+    assert!(read(&huge, &wednesday_noon()).unwrap().reset.is_none());
 }
 
 #[test]
