@@ -169,7 +169,10 @@ fn by_text(text: &str) -> Option<ApiClass> {
     if scan::contains_any(text, &NETWORK_TEXTS) {
         return Some(ApiClass::Network);
     }
-    if scan::contains_any(text, &["internal server error", "server error mid-response", "api_error\""]) {
+    if scan::contains_any(
+        text,
+        &["internal server error", "server error mid-response", "malformed response", "api_error\""],
+    ) {
         return Some(ApiClass::Server);
     }
     by_loose_words(text)
@@ -191,6 +194,11 @@ fn by_loose_words(text: &str) -> Option<ApiClass> {
         "has reset",
         "increase your usage limit",
         "not your usage limit",
+        // The client's own continuation, and its command.
+        "automatic continue",
+        "continuing automatically",
+        "/rate-limit-options",
+        "unknown slash command",
     ];
     if scan::contains_any(text, &news) {
         return None;
@@ -210,7 +218,7 @@ fn names_status_429(text: &str) -> bool {
     })
 }
 
-const NETWORK_TEXTS: [&str; 24] = [
+const NETWORK_TEXTS: [&str; 34] = [
     "connection dropped",
     "connection refused",
     "connection lost",
@@ -233,6 +241,16 @@ const NETWORK_TEXTS: [&str; 24] = [
     "stream ended before",
     "stream idle timeout",
     "network error",
+    "no response from api",
+    "went to sleep",
+    "response stopped arriving",
+    "response stalled",
+    "no internet route",
+    "reach the api server",
+    "connect through your proxy",
+    "proxy refused",
+    "socket is closed",
+    "streaming response ended",
     "certificate",
     "dns",
 ];
@@ -287,6 +305,21 @@ fn by_phrase(text: &str) -> Option<ApiClass> {
                 "oauth authentication is currently not",
                 "does not have access to claude",
                 "scope requirement",
+                "run /login",
+                "not signed in",
+                "signed out of claude",
+                "authentication required",
+                "login not accepted",
+                "login was rejected",
+                "apikeyhelper",
+                "invalid auth token",
+                "authentication failed",
+                "rejected the session token",
+                "gateway session expired",
+                "gateway refused the request",
+                "invalid anthropic_custom_headers",
+                "invalid request header",
+                "organization has disabled",
             ],
         ),
         (ApiClass::Billing, &["credit balance is too low", "payment required", "billing_error"]),
@@ -313,7 +346,9 @@ fn by_limit_text(text: &str) -> Option<ApiClass> {
             "group’s usage limit is set to",
             "service is disabled for your org",
             "usage is paused for your organization",
-            "pooled group budget",
+            "extra usage required",
+            "extra usage is required",
+            "specified api usage limits",
         ],
     ) {
         return Some(ApiClass::Billing);
@@ -323,8 +358,8 @@ fn by_limit_text(text: &str) -> Option<ApiClass> {
         let window = scan::contains(text, "limit resets");
         return Some(if window { ApiClass::UsageLimit } else { ApiClass::Billing });
     }
-    // A share that is used up is a warning only.
-    if scan::contains(text, "you've used ") || scan::contains(text, "you’ve used ") {
+    // A share that is used up is a warning only, and with another model or with credits the work goes on.
+    if scan::contains_any(text, &["you've used ", "you’ve used ", "now using "]) {
         return None;
     }
     if scan::contains_any(
@@ -342,16 +377,38 @@ fn by_limit_text(text: &str) -> Option<ApiClass> {
     by_named_limit(text)
 }
 
-/// A sum of money somebody set: `monthly spend limit`, `your org's monthly usage limit`.
+/// A sum of money somebody set: `monthly spend limit`, `your org's monthly usage limit`, `your team's shared budget`.
 fn is_budget(text: &str) -> bool {
-    if scan::contains_any(text, &["spend limit", "spending limit", "billing limit"]) {
-        return true;
-    }
-    limit_hit(text).is_some_and(|name| {
-        ["org's", "org’s", "organization's", "organization’s", "team's", "team’s", "group's", "group’s"]
-            .iter()
-            .any(|owner| name.split(' ').any(|word| word.eq_ignore_ascii_case(owner)))
-    })
+    const BUDGETS: [&str; 6] = [
+        "spend limit",
+        "spending limit",
+        "pooled group budget",
+        "shared budget",
+        "org is out of ",
+        "organization is out of ",
+    ];
+    // Whose it is, or its month: no window of a subscription has either.
+    const OWNERS: [&str; 14] = [
+        "org's",
+        "org’s",
+        "organization's",
+        "organization’s",
+        "team's",
+        "team’s",
+        "group's",
+        "group’s",
+        "channel's",
+        "channel’s",
+        "workspace's",
+        "workspace’s",
+        "individual",
+        "monthly",
+    ];
+    let owned = |name: &str| {
+        let is_owner = |word: &str| OWNERS.iter().any(|owner| word.eq_ignore_ascii_case(owner));
+        name.split(' ').any(is_owner) && !scan::contains(name, "rate")
+    };
+    scan::contains_any(text, &BUDGETS) || limit_hit(text).is_some_and(owned)
 }
 
 /// `You've hit your NAME limit`, `NAME limit reached`: the name says what is used up.
@@ -366,11 +423,11 @@ fn by_named_limit(text: &str) -> Option<ApiClass> {
     if model::family_of_limit(name).is_some() {
         return Some(ApiClass::ModelLimit);
     }
-    if is_one_of(&NOT_OF_THE_ACCOUNT) {
-        return None;
-    }
     if is_one_of(&["rate", "request", "requests", "concurrency", "throughput"]) {
         return Some(ApiClass::RequestLimit);
+    }
+    if is_one_of(&NOT_OF_THE_ACCOUNT) {
+        return None;
     }
     let is_window = name.split([' ', '-']).all(|word| {
         let word = word.trim_end_matches(['\'', '’', 's', ':']);
@@ -465,9 +522,9 @@ fn limit_hit(text: &str) -> Option<&str> {
 fn limit_reached(text: &str) -> Option<&str> {
     let at = scan::find(text, "limit reached")?;
     let before = text[..at].trim_end();
-    let clause =
-        before.rsplit(['·', '∙', '•', ':', ';', ',', '⎿', '●', '⚠', '✻', '\n']).next().unwrap_or(before);
-    let name = clause.rsplit(". ").next().unwrap_or(clause).trim();
+    let clause = before.rsplit(['·', '∙', '•', ':', ';', ',', '\n']).next().unwrap_or(before);
+    let sentence = clause.rsplit(". ").next().unwrap_or(clause);
+    let name = sentence.trim_matches(|c: char| !c.is_alphanumeric());
     (name.split_whitespace().count() <= 3).then_some(name)
 }
 
@@ -567,7 +624,9 @@ fn names_a_time(phrase: &str) -> bool {
     let first = phrase.split([' ', ',']).next().unwrap_or("");
     if let Some((_, rest)) = scan::leading_number(first) {
         let tail = phrase[first.len()..].trim_start();
+        let named = |tail: &str| NAMES[..12].iter().any(|month| scan::starts_with(tail, month));
         return rest.starts_with([':', '-'])
+            || named(tail)
             || ["am", "pm"]
                 .iter()
                 .any(|half| scan::starts_with(rest, half) || scan::starts_with(tail, half));
@@ -709,8 +768,56 @@ mod tests {
             ("This service is disabled for your org", ApiClass::Billing),
             ("Usage is paused for your organization. For help, please contact support.", ApiClass::Billing),
             ("You've used 91% of your session limit", ApiClass::RequestLimit),
+            ("You've reached your Fable 5 limit. Run /usage-credits to go on", ApiClass::ModelLimit),
+            ("You've hit your Opus 4.1 limit · resets 3:45pm", ApiClass::ModelLimit),
+            ("You've hit your Rhapsody limit · resets 3:45pm", ApiClass::ModelLimit),
+            ("Rhapsody 7 weekly limit reached ∙ resets 1:38am", ApiClass::ModelLimit),
+            ("▎ Usage limit reached · set to continue automatically at 9pm", ApiClass::UsageLimit),
+            ("You've reached your weekly usage limit. Resets Jul 9", ApiClass::UsageLimit),
+            ("You're out of usage", ApiClass::UsageLimit),
+            ("usage limit exceeded", ApiClass::UsageLimit),
+            ("You've hit your organization's monthly usage limit", ApiClass::Billing),
+            ("You have reached your specified API usage limits.", ApiClass::Billing),
+            ("API Error: Extra usage is required for 1M context", ApiClass::Billing),
+            ("Claude Opus 4 limit reached, now using Sonnet 4", ApiClass::RequestLimit),
+            ("You've hit your individual usage limit · ask your admin", ApiClass::Billing),
+            (
+                "You've hit your individual usage limit · your session limit resets 3:45pm",
+                ApiClass::UsageLimit,
+            ),
+            ("You've hit your channel's monthly spend limit · ask", ApiClass::Billing),
+            ("You've hit your team's shared budget · ask your admin", ApiClass::Billing),
+            ("Your org is out of usage · contact your admin", ApiClass::Billing),
+            ("Your organization is out of usage credits. Contact your admin", ApiClass::Billing),
+            ("spend limit unavailable", ApiClass::Billing),
         ] {
             assert_eq!(of("rate_limit", message), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn loose_words_decide_last() {
+        for (message, expected) in [
+            ("API Error: Rate limit reached", ApiClass::RequestLimit),
+            ("Rate limited. Press Enter to retry", ApiClass::RequestLimit),
+            ("You've hit your rate limit", ApiClass::RequestLimit),
+            ("this exceeded your organization's rate limit of 9 tokens", ApiClass::RequestLimit),
+            ("Request failed with status code 429", ApiClass::RequestLimit),
+            ("Too many requests", ApiClass::RequestLimit),
+            ("Opus is experiencing high load, please use /model", ApiClass::Overload),
+            ("Error during compaction: Conversation too long", ApiClass::TooLong),
+            ("Claude Opus is not available with the Claude Pro plan", ApiClass::ModelNotFound),
+            ("token does not meet scope requirement user:x", ApiClass::Auth),
+            ("Approaching usage limit · resets at 7pm", ApiClass::Other),
+            ("Your usage limit has reset", ApiClass::Other),
+            ("Claude Opus 4 limit reached, now using Sonnet 4", ApiClass::Other),
+            ("Fast limit reached and off for a while · resets in 2m", ApiClass::Other),
+            ("Turn limit reached", ApiClass::Other),
+            ("Automatic continue stopped after repeated usage limit hits", ApiClass::Other),
+            ("see src/net.rs:418-429", ApiClass::Other),
+            ("waited 429 ms", ApiClass::Other),
+        ] {
+            assert_eq!(of("unknown", message), expected, "{message}");
         }
     }
 
@@ -764,6 +871,7 @@ mod tests {
                 None,
             ),
             ("spend limit reached (daily; resets 2026-08-09 00:00 UTC)", Some("2026-08-09 00:00 UTC")),
+            ("You've hit your limit · resets 3 Dec at 9pm", Some("3 Dec at 9pm")),
             ("You've hit your limit · resets 30", None),
             ("You've hit your limit · resets soon", None),
             ("Claude AI usage limit reached|1795215600", None),

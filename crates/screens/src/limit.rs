@@ -150,7 +150,7 @@ impl Wordings {
     pub fn read(&self, text: &str, moment: &Moment) -> Option<Limit> {
         let text = line::plain(text);
         let kind = self.kind_of(&text)?;
-        let reset = if kind.passes() { reset::find(&text, moment) } else { None };
+        let reset = if kind.passes() { reset::find(&text, kind, moment) } else { None };
         let waits = kind.passes() && (reset.is_some() || !wordings::needs_a_reset(&text));
         Some(Limit { kind, reset, waits })
     }

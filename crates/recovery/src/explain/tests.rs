@@ -68,3 +68,26 @@ fn marks_come_before_signs_of_life() {
         "an unreadable time is not old"
     );
 }
+
+#[test]
+fn a_limit_has_its_kind_even_without_a_moment() {
+    let limit = |rest: &str| {
+        let text = "You've hit your Opus limit · resets 3:45pm";
+        ask("limit", &format!(r#"{{"text": "{text}"{rest}}}"#))
+    };
+    assert_eq!(
+        limit(r#", "now": "2026-09-01T08:00:00Z", "host_tz": "Europe/Oslo""#),
+        r#"{"assumed_zone":true,"kind":"model_limit","reset_at":"2026-09-01T13:45:00Z","waits":true}"#
+    );
+    assert_eq!(
+        limit(r#", "now": "2026-09-01T08:00:00Z""#),
+        r#"{"assumed_zone":true,"kind":"model_limit","reset_at":"2026-09-01T15:45:00Z","waits":true}"#
+    );
+    let unknown = r#"{"assumed_zone":false,"kind":"model_limit","reset_at":null,"waits":false}"#;
+    assert_eq!(limit(""), unknown);
+    assert_eq!(limit(r#", "now": "today""#), unknown);
+    assert_eq!(
+        ask("limit", r#"{"text": "all is well", "now": "2026-09-01T08:00:00Z"}"#),
+        r#"{"assumed_zone":false,"kind":null,"reset_at":null,"waits":false}"#
+    );
+}

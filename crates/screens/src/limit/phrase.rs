@@ -28,7 +28,7 @@ pub(super) enum Day {
     /// With its year.
     Date(NaiveDate),
     /// Month (1 to 12) and day of the month, in the year that fits.
-    MonthDay(u32, u32),
+    Yearly(u32, u32),
     /// The next such day.
     Weekday(Weekday),
     /// So many days after today.
@@ -65,6 +65,9 @@ pub(super) fn epoch(digits: &str) -> Option<DateTime<Utc>> {
     }
 }
 
+/// No time takes more words; the rest of a long text is not looked at.
+const MOST_WORDS: usize = 16;
+
 /// The words of one sentence, and how far they are read.
 struct Words<'t> {
     words: Vec<&'t str>,
@@ -83,7 +86,7 @@ impl<'t> Words<'t> {
             };
             let (word, after) = rest.split_at(end);
             words.push(word);
-            if ends_a_sentence(word) {
+            if ends_a_sentence(word) || words.len() == MOST_WORDS {
                 break;
             }
             rest = after.trim_start_matches([' ', ',']);
@@ -106,19 +109,19 @@ impl<'t> Words<'t> {
         let (mut day, mut time, mut zone, mut zone_named) = (None, None, None, false);
         loop {
             self.skip_fillers();
-            if time.is_none() {
-                if let Some((read, its_zone)) = self.time()? {
-                    time = Some(read);
-                    (zone, zone_named) = (zone.or(its_zone), zone_named || its_zone.is_some());
-                    continue;
-                }
+            if time.is_none()
+                && let Some((read, its_zone)) = self.time()?
+            {
+                time = Some(read);
+                (zone, zone_named) = (zone.or(its_zone), zone_named || its_zone.is_some());
+                continue;
             }
             // A date after a weekday says more than the weekday.
-            if matches!(day, None | Some(Day::Weekday(_))) {
-                if let Some(read) = self.day()? {
-                    day = Some(read);
-                    continue;
-                }
+            if matches!(day, None | Some(Day::Weekday(_)))
+                && let Some(read) = self.day()?
+            {
+                day = Some(read);
+                continue;
             }
             if (time.is_some() || day.is_some()) && !zone_named && self.zone(&mut zone) {
                 zone_named = true;
@@ -243,7 +246,7 @@ impl<'t> Words<'t> {
         let Some(year) = year.and_then(|year| i32::try_from(year).ok()) else {
             // Any day that some year has.
             let exists = NaiveDate::from_ymd_opt(2024, month, day).is_some();
-            return if exists { Ok(Some(Day::MonthDay(month, day))) } else { Err(Impossible) };
+            return if exists { Ok(Some(Day::Yearly(month, day))) } else { Err(Impossible) };
         };
         self.at += 1;
         NaiveDate::from_ymd_opt(year, month, day).map(|date| Some(Day::Date(date))).ok_or(Impossible)
@@ -275,9 +278,12 @@ fn is_one_of(word: &str, known: &[&str]) -> bool {
 
 fn ends_a_sentence(word: &str) -> bool {
     let bracket = word.starts_with(['(', '[']);
+    // `p.m.`, `Dec.`, `Mon.`; but `pm.` and `Monday.` end one.
     let abbreviation = || {
-        let letters = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
-        half_of_day(letters).is_some() || month(bare(word)).is_some() || weekday(bare(word)).is_some()
+        let letters = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':').trim_end_matches('.');
+        let half = letters.contains('.') && half_of_day(letters).is_some();
+        let name = letters.len() <= 5 && (month(letters).is_some() || weekday(letters).is_some());
+        half || name
     };
     match word.chars().next_back() {
         Some('.') if !bracket => !abbreviation(),
@@ -326,7 +332,7 @@ fn clock(digits: &str, half: Option<bool>) -> Option<NaiveTime> {
 /// Reads a name or its beginning: three letters at least, no other ones.
 fn begins_name(word: &str, names: &[&str]) -> Option<usize> {
     let fits = |name: &&str| name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
-    if word.len() < 3 { None } else { names.iter().position(|name| fits(&name)) }
+    if word.len() < 3 { None } else { names.iter().position(fits) }
 }
 
 fn month(word: &str) -> Option<u32> {

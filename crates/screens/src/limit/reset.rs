@@ -4,36 +4,44 @@ use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveTime, TimeDelta, Utc}
 use rules::api;
 
 use super::{
-    Moment, Reset,
+    Kind, Moment, Reset,
     phrase::{self, Day, Phrase},
     zone::Zone,
 };
 
-/// A time of day that is past by at most this much has just passed; one further back is tomorrow's.
-///
-/// It covers a daemon that starts late and a machine that slept (a recorded pane asks for Enter 45 minutes after its
-/// reset). It must stay under 4 hours: limits of models and credits were seen with a reset 20 hours ahead.
-pub(super) const JUST_PASSED: Duration = Duration::hours(3);
+/// A time of day that is past by at most this much has just passed; one further back is tomorrow's. This covers a
+/// daemon that starts late and a machine that slept: a recorded pane asks for Enter 45 minutes after its reset.
+const JUST_PASSED: Duration = Duration::hours(3);
 
-/// The same for limits that last some hours only: a reset more than half a day ahead cannot be one of theirs. Also for
-/// days of the week, where the other reading costs a whole week.
-pub(super) const JUST_PASSED_LONG: Duration = Duration::hours(12);
+/// The same for limits that last days: their reset may well be 23 hours ahead (20 were seen), and looks the same then.
+const JUST_PASSED_OF_DAYS: Duration = Duration::hours(1);
+
+/// The same for limits that last hours: a reset more than half a day ahead cannot be one of theirs. Also for a day of
+/// the week, which the client names for resets more than a day ahead only: today's is past.
+const JUST_PASSED_OF_HOURS: Duration = Duration::hours(12);
 
 /// No limit lasts longer; what is further away has been misread.
-pub(super) const FARTHEST: Duration = Duration::days(366);
+const FARTHEST: Duration = Duration::days(366);
 
 /// 2020-01-01, before the first client: an instant before it has been misread.
 const EARLIEST_EPOCH_S: i64 = 1_577_836_800;
 
 /// Returns the reset that a plain line names.
-pub(super) fn find(text: &str, moment: &Moment) -> Option<Reset> {
-    let just_passed = if lasts_hours(text) { JUST_PASSED_LONG } else { JUST_PASSED };
+pub(super) fn find(text: &str, kind: Kind, moment: &Moment) -> Option<Reset> {
+    let just_passed = just_passed(text, kind);
     phrases(text).find_map(|phrase| resolve(phrase, moment, just_passed))
 }
 
-fn lasts_hours(text: &str) -> bool {
+fn just_passed(text: &str, kind: Kind) -> Duration {
     let text = text.to_ascii_lowercase();
-    ["session limit", "5-hour", "five-hour", "hour limit"].iter().any(|name| text.contains(name))
+    let names = |words: &[&str]| words.iter().any(|words| text.contains(words));
+    if names(&["session limit", "5-hour", "five-hour", "hour limit"]) {
+        JUST_PASSED_OF_HOURS
+    } else if kind == Kind::ModelLimit || names(&["weekly", "credits", "extra usage", "spend"]) {
+        JUST_PASSED_OF_DAYS
+    } else {
+        JUST_PASSED
+    }
 }
 
 /// Every time in the text that may be the reset's, the surest first.
@@ -94,10 +102,10 @@ fn local(
         Some(Day::Ahead(days)) => on(ahead(days)?),
         Some(Day::Weekday(weekday)) => {
             let dates = (-2..=8).filter_map(ahead).filter(move |date| date.weekday() == weekday);
-            first_after(Box::new(dates), JUST_PASSED_LONG)
+            first_after(Box::new(dates), JUST_PASSED_OF_HOURS)
         }
         // A date without its year is near: the client adds the year when it is another one than now.
-        Some(Day::MonthDay(month, day)) => (today.year() - 1..=today.year() + 1)
+        Some(Day::Yearly(month, day)) => (today.year() - 1..=today.year() + 1)
             .filter_map(|year| on(NaiveDate::from_ymd_opt(year, month, day)?))
             .min_by_key(|at| (*at - now).abs()),
         None => first_after(Box::new((-2..=2).filter_map(ahead)), just_passed),

@@ -17,44 +17,26 @@ pub struct Wording {
 }
 
 /// Why a wording of the configuration cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WordingError {
     /// There are no words in it.
+    #[error("the wording is empty")]
     Empty,
     /// What stands between the slashes is no regular expression, or one that is too large.
+    #[error("the wording {text:?} is no regular expression ({reason})")]
     Pattern {
         /// The text, as written.
         text: String,
-        /// What is wrong with it.
-        source: Box<regex::Error>,
+        /// What is wrong with it, in one line.
+        reason: String,
     },
     /// It fits an empty message, and so every message.
+    #[error("the wording {text:?} fits every message")]
     FitsAll {
         /// The text, as written.
         text: String,
     },
-}
-
-impl std::fmt::Display for WordingError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Empty => write!(f, "the wording is empty"),
-            Self::Pattern { text, source } => {
-                write!(f, "the wording {text:?} is no regular expression: {source}")
-            }
-            Self::FitsAll { text } => write!(f, "the wording {text:?} fits every message"),
-        }
-    }
-}
-
-impl std::error::Error for WordingError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Pattern { source, .. } => Some(source.as_ref()),
-            Self::Empty | Self::FitsAll { .. } => None,
-        }
-    }
 }
 
 /// The wording as it stands in the file.
@@ -96,10 +78,11 @@ impl Wording {
         if pattern.is_empty() {
             return Err(WordingError::Empty);
         }
-        let pattern =
-            RegexBuilder::new(&pattern).case_insensitive(true).size_limit(LARGEST_PATTERN).build().map_err(
-                |source| WordingError::Pattern { text: text.to_owned(), source: Box::new(source) },
-            )?;
+        let built = RegexBuilder::new(&pattern).case_insensitive(true).size_limit(LARGEST_PATTERN).build();
+        let pattern = built.map_err(|error| {
+            let reason = in_one_line(&error);
+            WordingError::Pattern { text: text.to_owned(), reason }
+        })?;
         if pattern.is_match("") {
             return Err(WordingError::FitsAll { text: text.to_owned() });
         }
@@ -119,6 +102,13 @@ impl Wording {
     }
 }
 
+/// The last line of the engine's message says what is wrong; those before it draw the pattern.
+fn in_one_line(error: &regex::Error) -> String {
+    let whole = error.to_string();
+    let last = whole.lines().next_back().unwrap_or_default();
+    last.trim_start_matches("error: ").trim_end_matches('.').to_owned()
+}
+
 /// Credits and caps: over at a reset only if the text names one.
 pub(super) fn needs_a_reset(plain: &str) -> bool {
     let plain = plain.to_ascii_lowercase();
@@ -126,7 +116,7 @@ pub(super) fn needs_a_reset(plain: &str) -> bool {
 }
 
 /// How the client's messages begin, in lower case; a blank at the end is part of it.
-const BEGINNINGS: [&str; 45] = [
+const BEGINNINGS: [&str; 65] = [
     "you've hit your ",
     "you have hit your ",
     "you've reached your ",
@@ -140,7 +130,13 @@ const BEGINNINGS: [&str; 45] = [
     "limit reached",
     "spending cap reached",
     "spend limit reached",
+    "spend limit unavailable",
+    "your org is out of ",
+    "your organization is out of ",
     "usage credits required",
+    "extra usage is required",
+    "usage limit exceeded",
+    "your usage limit resets",
     "your seat type ",
     "your usage allocation ",
     "your group's usage limit ",
@@ -149,6 +145,7 @@ const BEGINNINGS: [&str; 45] = [
     "usage is paused for your organization",
     "api error",
     "api is at capacity",
+    "api returned an empty",
     "server is temporarily limiting requests",
     "repeated 529 ",
     "request rejected (429)",
@@ -161,6 +158,19 @@ const BEGINNINGS: [&str; 45] = [
     "rate limit exceeded",
     "credit balance is too low",
     "not logged in",
+    "not signed in",
+    "authentication required",
+    "could not resolve authentication",
+    "cloud gateway session expired",
+    "aws authentication failed",
+    "google cloud credentials",
+    "your account is on hold",
+    "claude login not accepted",
+    "claude.ai login expired",
+    "your apikeyhelper script",
+    "your organization has disabled",
+    "invalid auth token",
+    "invalid request header from",
     "login expired",
     "please run /login",
     "invalid api key",
@@ -176,14 +186,27 @@ const BEGINNINGS: [&str; 45] = [
 
 pub(super) fn begins_like_a_message(plain: &str) -> bool {
     let text = without_marker(plain).to_ascii_lowercase();
-    if BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
-        return true;
+    if let Some(beginning) = BEGINNINGS.iter().find(|beginning| text.starts_with(*beginning)) {
+        return !beginning.ends_with("your ") || limit_ends_its_clause(&text);
     }
     // `Opus weekly limit reached`: at most three words before it.
-    text.split_once("limit reached").is_some_and(|(name, _)| name.split_whitespace().count() <= 3)
+    text.starts_with(char::is_alphanumeric)
+        && text.split_once("limit reached").is_some_and(|(name, _)| name.split_whitespace().count() <= 3)
 }
 
-/// Takes the signs off that the interface puts before a message.
+/// `You've hit your 5-hour limit · ...`, not `You've hit your limit three times this week, so ...`.
+fn limit_ends_its_clause(text: &str) -> bool {
+    text.split_once(" limit").or_else(|| text.split_once(" budget")).is_some_and(|(_, rest)| {
+        let rest = rest.trim_start();
+        rest.is_empty()
+            || rest.starts_with(['·', '∙', '•', '.', '-', '|', '(', '/'])
+            || rest.starts_with("reset")
+    })
+}
+
+/// Signs that the interface puts before a message. A quotation bar, a prompt sign and a line number are none.
+const MARKERS: [char; 14] = [' ', '⎿', '└', '⏺', '●', '⚠', '✻', '✽', '✶', '✢', '·', '∙', '*', '✗'];
+
 fn without_marker(plain: &str) -> &str {
-    plain.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '/')
+    plain.trim_start_matches(MARKERS)
 }
