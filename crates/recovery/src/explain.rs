@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::{exit_status::ExitStatus, hint::Hinted, printer::Printer};
 
 mod limit;
+mod screen;
+mod tmux_target;
 
 /// Say what the rules make of a text
 ///
@@ -33,6 +35,12 @@ const EXAMPLES: &str = r#"Topics:
               `heartbeat_age_s`, `process`, `tmux`, `ended_mark`, `next_session_id`, `status`
   limit       what a message of the client says is used up, and when it is over
               `text`, `now` (RFC 3339), `host_tz`
+  screen      what a captured pane shows, and which key, if any, is right
+              `screen`, `now` (RFC 3339), `memory` (of the former answer), `first_seen`, and `pane` with
+              `pane_id`, `in_mode`, `foreground`, `width`, `height`, `host_tz`, `capture`, `client`,
+              `session_status`, `waiting_for`, `stop_failure`
+  tmux-target how a recorded session or pane is named to tmux, and whether it is there
+              `recorded`, `sessions`, `panes`, `tmux_error`
 
 Examples:
   echo '{"error": "Connection closed"}' | recovery explain mcp-error
@@ -42,13 +50,15 @@ Examples:
 type Answer = fn(&Map<String, Value>) -> Value;
 
 /// Every topic, in the order of the help.
-const TOPICS: [(&str, Answer); 6] = [
+const TOPICS: [(&str, Answer); 8] = [
     ("mcp-error", mcp_error),
     ("failure", failure),
     ("circular", circular),
     ("model", model),
     ("liveness", liveness),
     ("limit", limit::answer),
+    ("screen", screen::answer),
+    ("tmux-target", tmux_target::answer),
 ];
 
 /// Runs the verb.
