@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::{exit_status::ExitStatus, hint::Hinted, printer::Printer};
 
 mod limit;
+mod screen;
+mod tmux_target;
 
 /// Say what the rules make of a text
 ///
@@ -35,6 +37,12 @@ const EXAMPLES: &str = r#"Topics:
               `interval_s`, `last_tick_before`, `ticks`: each with `now` and `sessions` (`id`, `heartbeat`, as above)
   limit       what a message of the client says is used up, and when it is over
               `text`, `now` (RFC 3339), `host_tz`
+  screen      what a captured pane shows, and which key, if any, is right
+              `screen`, `now` (RFC 3339), `memory` (of the former answer), `first_seen`, and `pane` with
+              `pane_id`, `in_mode`, `foreground`, `width`, `height`, `host_tz`, `capture`, `client`,
+              `session_status`, `waiting_for`, `stop_failure`
+  tmux-target how a recorded session or pane is named to tmux, and whether it is there
+              `recorded`, `sessions`, `panes`, `tmux_error`
 
 Examples:
   echo '{"error": "Connection closed"}' | recovery explain mcp-error
@@ -44,7 +52,7 @@ Examples:
 type Answer = fn(&Map<String, Value>) -> Value;
 
 /// Every topic, in the order of the help.
-const TOPICS: [(&str, Answer); 7] = [
+const TOPICS: &[(&str, Answer)] = &[
     ("mcp-error", mcp_error),
     ("failure", failure),
     ("circular", circular),
@@ -52,12 +60,15 @@ const TOPICS: [(&str, Answer); 7] = [
     ("liveness", liveness),
     ("ticks", ticks::answer),
     ("limit", limit::answer),
+    ("screen", screen::answer),
+    ("tmux-target", tmux_target::answer),
 ];
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &ExplainArguments, printer: &Printer) -> anyhow::Result<ExitStatus> {
     let Some((_, answer)) = TOPICS.iter().find(|(name, _)| *name == arguments.topic) else {
-        let topics = TOPICS.map(|(name, _)| name).join(", ");
+        let topics: Vec<&str> = TOPICS.iter().map(|(name, _)| *name).collect();
+        let topics = topics.join(", ");
         printer.error(&Hinted::attach(
             anyhow::anyhow!("there is no topic {:?}", arguments.topic),
             format!("ask about one of: {topics}"),
