@@ -860,7 +860,10 @@ mod tests {
     #[test]
     fn the_last_error_line() {
         for (error, line) in [
-            ("Exit code 101\nerror: a\nwarning\nerror: could not compile\nbye", Some("error: could not compile")),
+            (
+                "Exit code 101\nerror: a\nwarning\nerror: could not compile\nbye",
+                Some("error: could not compile"),
+            ),
             ("Exit code 1\n2 passed\n\n  expected 4, got 5  \n\n", Some("expected 4, got 5")),
             ("Exit code 1", None),
             ("Exit code 1\n0 errors", Some("0 errors")),

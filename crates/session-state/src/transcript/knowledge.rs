@@ -324,9 +324,9 @@ fn todo_items(call: &Call<'_, '_>) -> Vec<Item> {
 /// `TaskCreate {"subject"}`, `TaskUpdate {"taskId", "status", "subject"}`.
 fn task_call(tool: &str, call: &Call<'_, '_>) -> TaskCall {
     match tool {
-        "TaskCreate" => call.member("subject").map_or(TaskCall::None, |subject| {
-            TaskCall::Create(start_of(&subject, WHAT_CHARS))
-        }),
+        "TaskCreate" => call
+            .member("subject")
+            .map_or(TaskCall::None, |subject| TaskCall::Create(start_of(&subject, WHAT_CHARS))),
         "TaskUpdate" => call.member("taskId").map_or(TaskCall::None, |id| TaskCall::Update {
             id,
             subject: call.member("subject").map(|subject| start_of(&subject, WHAT_CHARS)),
@@ -342,8 +342,12 @@ fn created_id(answer: &str) -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
+/// The start of a text, without half a word at its end: half a secret would not be recognised as one.
 fn start_of(text: &str, chars: usize) -> String {
-    text.chars().take(chars).collect()
+    match text.char_indices().nth(chars) {
+        None => text.to_owned(),
+        Some((end, _)) => text[..end].trim_end_matches(|c: char| c.is_ascii_graphic()).to_owned(),
+    }
 }
 
 /// The oldest goes when there is no more room.
@@ -352,4 +356,41 @@ fn push_bounded<T>(list: &mut Vec<T>, one: T, most: usize) {
         list.remove(0);
     }
     list.push(one);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_leaves_no_half_word() {
+        for (text, chars, start) in [
+            ("one two", 7, "one two"),
+            ("one two", 6, "one "),
+            ("one two", 4, "one "),
+            ("漢字漢字", 3, "漢字漢"),
+            ("token", 3, ""),
+        ] {
+            assert_eq!(start_of(text, chars), start, "{text} {chars}");
+        }
+    }
+
+    #[test]
+    fn lists_have_a_bound_and_the_oldest_go() {
+        let mut list = Vec::new();
+        (0..5).for_each(|n| push_bounded(&mut list, n, 3));
+        assert_eq!(list, [2, 3, 4]);
+    }
+
+    #[test]
+    fn a_tasks_id_is_in_the_answer() {
+        for (answer, id) in [
+            ("Task #7 created successfully: Docs", Some("7")),
+            ("Task #a-b created successfully", Some("a-b")),
+            ("Task # created", None),
+            ("Created", None),
+        ] {
+            assert_eq!(created_id(answer).as_deref(), id, "{answer}");
+        }
+    }
 }

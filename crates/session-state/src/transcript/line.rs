@@ -125,7 +125,9 @@ pub(super) fn pieces<'a>(line: &Members<'a>, mut each: impl FnMut(Piece<'_, 'a>)
             let blocks = blocks(&message);
             if !blocks.iter().any(|block| is(block, "tool_result")) {
                 let texts = blocks.iter().filter(|block| is(block, "text"));
-                return prompt(texts.filter_map(|block| block.text("text")).find_map(|text| of_a_person(&text)));
+                return prompt(
+                    texts.filter_map(|block| block.text("text")).find_map(|text| of_a_person(&text)),
+                );
             }
             for block in blocks.iter().filter(|block| is(block, "tool_result")) {
                 each(Piece::Answer(Answer(block)));

@@ -78,18 +78,15 @@ impl Source {
     pub fn stamp(&self) -> Option<Stamp> {
         let metadata = self.file.metadata().ok()?;
         let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-        Some(Stamp {
-            size: metadata.len(),
-            mtime_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
-        })
+        Some(Stamp { size: metadata.len(), mtime_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX) })
     }
 
-    /// The first prompt a person wrote, within the first `limit` bytes.
+    /// The first prompt, within the first `limit` bytes: a person's, or what a subagent was asked.
     #[must_use]
-    pub fn first_prompt(&self, limit: u64) -> Option<String> {
+    pub fn first_prompt(&self, limit: u64, whose: Conversation) -> Option<String> {
         let mut first = None;
         self.each_line(0, limit.min(self.size), |line| {
-            if line.value("isSidechain") != Some(true) {
+            if whose == Conversation::Subagent || line.value("isSidechain") != Some(true) {
                 line::pieces(line, |piece| {
                     if let (Piece::Prompt(text), None) = (piece, &first) {
                         first = Some(text);
@@ -185,7 +182,8 @@ impl Source {
 struct Squeezer {
     out: Vec<u8>,
     place: Place,
-    /// Bytes of the text kept so far.
+    /// Where the text begins in what was collected, and how many bytes of it were kept so far.
+    text_at: usize,
     kept: usize,
     /// The end of a text that is being cut; empty while nothing was cut.
     end: Vec<u8>,
@@ -212,6 +210,7 @@ impl Squeezer {
                     self.keep_outside(head);
                     if quote.is_some() {
                         (self.place, self.kept, self.is_cutting) = (Place::InText, 0, false);
+                        self.text_at = self.out.len();
                         self.end.clear();
                     }
                     bytes = rest;
@@ -281,6 +280,7 @@ impl Squeezer {
 
     fn close_text(&mut self) {
         if self.is_cutting {
+            self.drop_half_a_word();
             let end = std::mem::take(&mut self.end);
             let tail = &end[end.len().saturating_sub(TEXT_END)..];
             self.keep_outside(" … ".as_bytes());
@@ -292,6 +292,15 @@ impl Squeezer {
         }
         self.keep_outside(b"\"");
         self.place = Place::Outside;
+    }
+
+    /// Half a secret would not be recognised as one. An escape that loses a part goes whole.
+    fn drop_half_a_word(&mut self) {
+        let is_of_a_word = |byte: &u8| byte.is_ascii_graphic() && *byte != b'\\';
+        let text = &self.out[self.text_at.min(self.out.len())..];
+        let mut kept = text.len() - text.iter().rev().take_while(|byte| is_of_a_word(byte)).count();
+        kept -= text[..kept].iter().rev().take_while(|byte| **byte == b'\\').count() % 2;
+        self.out.truncate(self.text_at + kept);
     }
 
     /// Hands the line on and begins a new one.
@@ -313,4 +322,103 @@ impl Squeezer {
 /// The last place at or before `at` where a character begins.
 fn boundary(bytes: &[u8], at: usize) -> usize {
     (0..=at).rev().find(|&at| bytes.get(at).is_none_or(|byte| byte & 0xc0 != 0x80)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn source(bytes: &[u8]) -> (tempfile::NamedTempFile, Source) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        let source = Source::open(file.path()).unwrap();
+        (file, source)
+    }
+
+    /// The lines as they come out, from `from` on.
+    fn lines(source: &Source, from: u64) -> Vec<Value> {
+        let mut found = Vec::new();
+        source.each_line(from, source.size(), |line| {
+            found.push(json!({"n": line.value::<Value>("n"), "x": line.text("x")}));
+            ControlFlow::Continue(())
+        });
+        found
+    }
+
+    #[test]
+    fn the_end_is_counted_in_lines_and_a_long_one_counts_little() {
+        // A hundred lines of 1,000 bytes, the newline included.
+        let line = |n: usize| {
+            let text = json!({"n": n}).to_string();
+            format!("{}{}\n", text, " ".repeat(999 - text.len()))
+        };
+        let text: String = (0..100).map(line).collect();
+        let (_file, whole) = source(text.as_bytes());
+        for (window, from) in [(998, 99), (2_996, 98), (2_997, 97), (2_998, 97), (u64::MAX, 0)] {
+            let first = whole.start_of(window);
+            assert!(first == 0 || text.as_bytes()[usize::try_from(first).unwrap() - 1] == b'\n');
+            assert_eq!(lines(&whole, first).len(), 100 - from, "{window}");
+        }
+        let long = format!("{text}{{\"n\":7,\"x\":\"{}\"}}\n", "y".repeat(300_000));
+        let (_file, with_long) = source(long.as_bytes());
+        assert_eq!(lines(&with_long, with_long.start_of(80_000)).len(), 16);
+        // As far as four times the window, and not into the middle of a line.
+        assert_eq!(lines(&with_long, with_long.start_of(70_000)).len(), 0);
+        assert!(with_long.bytes_read() < 2 * long.len() as u64);
+    }
+
+    #[test]
+    fn texts_lose_their_middle_and_no_half_a_word_stays() {
+        let word = |n: usize| format!("word{n:06} ");
+        let long: String = (0..10_000).map(word).collect();
+        let (_file, one) = source(json!({"x": long, "n": 1}).to_string().as_bytes());
+        let found = lines(&one, 0).remove(0);
+        let text = found["x"].as_str().unwrap();
+        assert!(text.len() <= TEXT_START + TEXT_END + 8, "{}", text.len());
+        assert!(text.starts_with("word000000 word000001 ") && text.ends_with("word009999 "));
+        assert_eq!(found["n"], 1, "what follows it is still read");
+        assert!(text.split_whitespace().all(|word| word == "…" || word.len() == 10), "whole words only");
+    }
+
+    #[test]
+    fn a_line_of_many_texts_is_given_up_and_the_next_is_read() {
+        let many: Vec<String> = (0..200).map(|n| format!("{n} {}", "y".repeat(10_000))).collect();
+        let text = format!("{}\n{}\n", json!({"n": 1, "many": many}), json!({"n": 2}));
+        let (_file, both) = source(text.as_bytes());
+        assert_eq!(lines(&both, 0), [json!({"n": 2, "x": null})]);
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_streams_by() {
+        let mut line = Squeezer::default();
+        for chunk in [&b"{\"x\":\""[..], &[b'y'; 100_000], &br#"\""#.repeat(50_000), &[b'z'; 700_000]] {
+            for _ in 0..40 {
+                line.push(chunk);
+                assert!(line.out.capacity() <= 4 * MAX_LINE && line.end.capacity() <= 2 * MAX_LINE);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn short_texts_stay_as_they_are_wherever_blocks_end(texts in prop::collection::vec("(?s).{0,60}", 1..6), cut in 1..40_usize) {
+            let text = json!({"x": texts, "deep": {"y": texts}}).to_string();
+            let mut line = Squeezer::default();
+            text.as_bytes().chunks(cut).for_each(|chunk| line.push(chunk));
+            prop_assert_eq!(String::from_utf8(line.out).unwrap(), text);
+        }
+
+        #[test]
+        fn long_texts_stay_texts(unit in "(?s).{1,9}", cut in 1..9_000_usize) {
+            let text = json!({"x": unit.repeat(40_000 / unit.len()), "n": 1}).to_string();
+            let mut line = Squeezer::default();
+            text.as_bytes().chunks(cut).for_each(|chunk| line.push(chunk));
+            let squeezed = String::from_utf8_lossy(&line.out).into_owned();
+            prop_assert!(squeezed.len() < 20_000, "{}", squeezed.len());
+            let members = Members::of(&squeezed);
+            prop_assert!(members.is_some_and(|members| members.value("n") == Some(1) && members.text("x").is_some()), "{}", squeezed);
+        }
+    }
 }
