@@ -49,7 +49,7 @@ pub struct Request<'a> {
 /// How much is read, and how long is waited. The default reads a transcript of any size in less than 300 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Bytes from the end of the transcript; four times as many where lines are long.
+    /// Bytes from the end of the transcript; eight times as many where lines are long.
     pub end: u64,
     /// Bytes from its beginning at most, until the first prompt.
     pub start: u64,
@@ -64,10 +64,10 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self {
-            end: 16 * 1024 * 1024,
+            end: 8 * 1024 * 1024,
             start: 32 * 1024 * 1024,
             subagents: 8,
-            subagent_end: 1024 * 1024,
+            subagent_end: 256 * 1024,
             settle: Duration::from_millis(200),
         }
     }

@@ -17,9 +17,11 @@ use crate::platform;
 /// What is read at once, in bytes.
 const BLOCK: usize = 256 * 1024;
 /// A line counts for at most this much when it is told how far back to read, in bytes.
-const LINE_COUNTS: u64 = 64 * 1024;
+const LINE_COUNTS: u64 = 128 * 1024;
 /// However long the lines are, not more than so many times the bytes asked for are looked at.
-const REACH: u64 = 4;
+const REACH: u64 = 8;
+/// The first prompt stands among so many lines: the client's own notes before it are a few.
+const FIRST_LINES: usize = 512;
 /// A text inside a line keeps this much of its start and of its end, in bytes.
 const TEXT_START: usize = 12 * 1024;
 const TEXT_END: usize = 4 * 1024;
@@ -81,10 +83,10 @@ impl Source {
         Some(Stamp { size: metadata.len(), mtime_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX) })
     }
 
-    /// The first prompt, within the first `limit` bytes: a person's, or what a subagent was asked.
+    /// The first prompt, within the first `limit` bytes and some hundred lines: a person's, or what a subagent was asked.
     #[must_use]
     pub fn first_prompt(&self, limit: u64, whose: Conversation) -> Option<String> {
-        let mut first = None;
+        let (mut first, mut looked_at) = (None, 0);
         self.each_line(0, limit.min(self.size), |line| {
             if whose == Conversation::Subagent || line.value("isSidechain") != Some(true) {
                 line::pieces(line, |piece| {
@@ -93,13 +95,18 @@ impl Source {
                     }
                 });
             }
-            if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            looked_at += 1;
+            if first.is_some() || looked_at >= FIRST_LINES {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         });
         first
     }
 
     /// What its last `window` bytes tell. Of long lines only a part counts, so that one of them does not hide what was
-    /// before it; at most four times as many bytes are looked at.
+    /// before it; at most eight times as many bytes are looked at.
     #[must_use]
     pub fn knowledge(&self, window: u64, whose: Conversation) -> Knowledge {
         let mut fold = Fold::default();
@@ -361,12 +368,11 @@ mod tests {
             assert!(first == 0 || text.as_bytes()[usize::try_from(first).unwrap() - 1] == b'\n');
             assert_eq!(lines(&whole, first).len(), 100 - from, "{window}");
         }
-        let long = format!("{text}{{\"n\":7,\"x\":\"{}\"}}\n", "y".repeat(300_000));
+        let long = format!("{text}{{\"n\":7,\"x\":\"{}\"}}\n", "y".repeat(600_000));
         let (_file, with_long) = source(long.as_bytes());
-        assert_eq!(lines(&with_long, with_long.start_of(80_000)).len(), 15);
-        // As far as four times the window, and not into the middle of a line.
+        assert_eq!(lines(&with_long, with_long.start_of(150_000)).len(), 19);
+        // As far as eight times the window, and not into the middle of a line.
         assert_eq!(lines(&with_long, with_long.start_of(70_000)).len(), 0);
-        assert!(with_long.bytes_read() < 2 * long.len() as u64);
     }
 
     #[test]
