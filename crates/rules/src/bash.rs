@@ -96,6 +96,13 @@ pub fn first_error_line(error: &str) -> Option<&str> {
     output(error).lines().map(str::trim).find(|line| is_error_line(line))
 }
 
+/// Returns the last line of the output that reports an error (as [`first_error_line`] counts them), trimmed; without one
+/// the last line that is not blank. None: it said nothing.
+pub fn last_error_line(error: &str) -> Option<&str> {
+    let mut lines = output(error).lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    lines.clone().find(|line| is_error_line(line)).or_else(|| lines.next())
+}
+
 /// Returns a few words for advice: `ECONNREFUSED`, `command not found`, `exit 3`.
 pub fn cause<'a>(error: &'a str) -> Cow<'a, str> {
     match exit_code(error) {
@@ -849,6 +856,23 @@ fn says_check_script(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_error_line() {
+        for (error, line) in [
+            (
+                "Exit code 101\nerror: a\nwarning\nerror: could not compile\nbye",
+                Some("error: could not compile"),
+            ),
+            ("Exit code 1\n2 passed\n\n  expected 4, got 5  \n\n", Some("expected 4, got 5")),
+            ("Exit code 1", None),
+            ("Exit code 1\n0 errors", Some("0 errors")),
+            ("String to replace not found in file.", Some("String to replace not found in file.")),
+            ("", None),
+        ] {
+            assert_eq!(last_error_line(error), line, "{error:?}");
+        }
+    }
 
     #[test]
     fn the_program_that_decides() {

@@ -30,6 +30,7 @@ pub mod fallback;
 pub mod liveness;
 pub mod mcp;
 pub mod model;
+pub mod note;
 mod scan;
 pub mod streak;
 pub mod text;

@@ -192,6 +192,23 @@ impl Dir {
         written
     }
 
+    /// Makes a whole file (mode 0600, on disk) in one step, if `unchanged` still says so right before. Returns whether it
+    /// was done. Error `AlreadyExists` when the name is taken, by whatever: nothing is ever replaced.
+    pub fn put_new(&self, name: &str, bytes: &[u8], unchanged: impl FnOnce() -> bool) -> io::Result<bool> {
+        let temporary = layout::temporary(name, platform::nonce());
+        let written = self.create_new_synced(&temporary, bytes).and_then(|()| {
+            if !unchanged() {
+                return Ok(false);
+            }
+            self.handle.rename_new(&temporary, name).map(|()| true)
+        });
+        if !matches!(written, Ok(true)) {
+            // Nothing more can be done about a temporary file that cannot be removed.
+            let _ = self.handle.remove_file(&temporary);
+        }
+        written
+    }
+
     /// Renames within the folder.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.handle.rename(from, to)

@@ -9,6 +9,7 @@ pub mod config;
 mod dir;
 pub mod env;
 pub mod fallback_table;
+pub mod handoff;
 pub mod heartbeat;
 pub mod journal;
 mod json_members;

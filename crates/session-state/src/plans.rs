@@ -47,6 +47,19 @@ pub fn read(root: &Dir) -> Option<Plan> {
     })
 }
 
+/// What stands behind the open boxes of the plan, at most `limit` of them. Empty: no plan, or nothing open in it.
+#[must_use]
+pub fn open_boxes(root: &Dir, limit: usize) -> Vec<String> {
+    let Ok(bytes) =
+        root.folder(layout::WORKING_STATE).and_then(|folder| folder.read(layout::CURRENT_PLAN, LIMIT))
+    else {
+        return Vec::new();
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let open = text.lines().filter(|line| tick(line) == Some(false));
+    open.filter_map(|line| Some(line.split_once("[ ]")?.1.trim().to_owned())).take(limit).collect()
+}
+
 /// `- [ ]` is an open box, `- [x]` a ticked one.
 fn tick(line: &str) -> Option<bool> {
     let line = line.trim_start();
@@ -96,6 +109,21 @@ pub fn tell(plan: &Plan, session: &Session) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn open_boxes_are_read_and_a_link_is_not() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Dir::open(top.path()).unwrap();
+        assert!(open_boxes(&root, 9).is_empty());
+        std::fs::create_dir(top.path().join(layout::WORKING_STATE)).unwrap();
+        let plan = top.path().join(path());
+        std::fs::write(&plan, "# Plan\n- [x] a\n- [ ] b [ ] c\n  1. [ ]  d \n- [ ] e\n").unwrap();
+        assert_eq!(open_boxes(&root, 2), ["b [ ] c", "d"]);
+        assert_eq!(open_boxes(&root, 9).len(), 3);
+        std::fs::rename(&plan, top.path().join("plan.md")).unwrap();
+        std::os::unix::fs::symlink(top.path().join("plan.md"), &plan).unwrap();
+        assert!(open_boxes(&root, 9).is_empty());
+    }
 
     #[test]
     fn boxes() {

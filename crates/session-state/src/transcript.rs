@@ -1,15 +1,23 @@
-//! The end of a transcript: what a session was doing. Only read, and never more than its last 256 KiB.
+//! A transcript: what a session was doing, and what it knew. Only read.
 //!
 //! The client writes one JSON object a line, with a delay, with many types and more of them in each version; the last
-//! line may be torn (CONTRACT 8). Whatever does not fit is passed over.
+//! line may be torn (CONTRACT 8). Whatever does not fit is passed over. A hook that only wants to know what ran looks
+//! at the last 256 KiB ([`tail`]); who saves or tells what a session knew reads more of it ([`Source`]).
 
+mod knowledge;
+mod line;
+mod source;
+
+use std::fs::File;
 use std::path::Path;
 
-use serde_json::value::RawValue;
-
+use self::line::Piece;
 use crate::dir::Dir;
-use crate::json_members::{self, Members};
+use crate::json_members::Members;
 use crate::{platform, times};
+
+pub use self::knowledge::{ChangedFile, FailedCall, Knowledge, Note, OpenItem, RefusedCall};
+pub use self::source::{Conversation, Source, Stamp};
 
 /// How much of the end is read, in bytes.
 pub const TAIL: u64 = 256 * 1024;
@@ -82,10 +90,14 @@ pub fn last_read_s(path: &Path, file: &str) -> Option<i64> {
     tail(path)?.files.iter().rev().find(|one| one.path == file)?.at_s
 }
 
-fn last_bytes(path: &Path) -> Option<Vec<u8>> {
-    // Only an ordinary file: a pipe would make us wait for its writer, a device may never end.
+/// Only an ordinary file: a pipe would make us wait for its writer, a device may never end.
+fn open(path: &Path) -> Option<File> {
     let folder = path.parent().filter(|_| path.is_absolute())?;
-    let file = Dir::open(folder).ok()?.open_file(path.file_name()?.to_str()?).ok()?;
+    Dir::open(folder).ok()?.open_file(path.file_name()?.to_str()?).ok()
+}
+
+fn last_bytes(path: &Path) -> Option<Vec<u8>> {
+    let file = open(path)?;
     let size = file.metadata().ok()?.len();
     let from = size.saturating_sub(TAIL);
     let mut bytes = vec![0; usize::try_from(size - from).ok()?];
@@ -116,82 +128,40 @@ const SYNTHETIC: &str = "<synthetic>";
 
 impl Reading {
     fn take(&mut self, line: &Members<'_>) {
-        let at_s = line.text("timestamp").as_deref().and_then(times::parse);
+        let at_s = time_of(line);
         if at_s.is_some() {
             self.found.last_s = at_s;
         }
-        let kind = line.text("type").unwrap_or_default();
-        let Some(message) = line.object("message").filter(|_| line.value("isSidechain") != Some(true)) else {
-            return;
-        };
-        match kind.as_str() {
-            "assistant" => self.answer(line, &message, at_s),
-            "user" => {
-                // Notes of the client, and the summary that stands for a compacted conversation.
-                let is_meta =
-                    ["isMeta", "isCompactSummary"].iter().any(|name| line.value(name) == Some(true));
-                self.question(&message, is_meta, at_s);
-            }
-            _ => {}
-        }
-    }
-
-    fn answer(&mut self, line: &Members<'_>, message: &Members<'_>, at_s: Option<i64>) {
-        self.found.limit_resets_s =
-            line.object("quotaLimits").and_then(|quota| times::of_json(&quota.value("resetsAt")?));
-        if let Some(model) = message.text("model").filter(|model| model != SYNTHETIC && !model.is_empty()) {
-            self.found.model = Some(model);
-        }
-        for block in blocks(message).iter().filter(|block| is(block, "tool_use")) {
-            self.call(block, at_s);
-        }
-    }
-
-    fn question(&mut self, message: &Members<'_>, is_meta: bool, at_s: Option<i64>) {
-        if let Some(text) = message.get("content").and_then(json_members::decode) {
-            self.prompt(is_meta, &text);
+        if line.value("isSidechain") == Some(true) {
             return;
         }
-        let blocks = blocks(message);
-        let mut answers = false;
-        for block in blocks.iter().filter(|block| is(block, "tool_result")) {
-            answers = true;
-            self.result(block, at_s);
-        }
-        if !answers
-            && let Some(text) =
-                blocks.iter().find(|block| is(block, "text")).and_then(|block| block.text("text"))
+        if line.text("type").as_deref() == Some("assistant")
+            && let Some(message) = line.object("message")
         {
-            self.prompt(is_meta, &text);
+            self.found.limit_resets_s =
+                line.object("quotaLimits").and_then(|quota| times::of_json(&quota.value("resetsAt")?));
+            if let Some(model) = message.text("model").filter(|model| model != SYNTHETIC && !model.is_empty())
+            {
+                self.found.model = Some(model);
+            }
         }
-    }
-
-    fn call(&mut self, block: &Members<'_>, at_s: Option<i64>) {
-        let name = block.text("name").unwrap_or_default();
-        let input = block.object("input");
-        let member = |name: &str| input.as_ref().and_then(|input| input.text(name));
-        const FILES: [(&str, &str, bool); 5] = [
-            ("Read", "file_path", false),
-            ("Edit", "file_path", true),
-            ("MultiEdit", "file_path", true),
-            ("Write", "file_path", true),
-            ("NotebookEdit", "notebook_path", true),
-        ];
-        let file = FILES
-            .iter()
-            .find(|(tool, ..)| *tool == name)
-            .and_then(|(_, field, changes)| Some(FileUse { path: member(field)?, at_s, changes: *changes }));
-        const WHAT: [&str; 8] =
-            ["command", "file_path", "notebook_path", "url", "query", "pattern", "description", "prompt"];
-        let what = WHAT.into_iter().find_map(member).unwrap_or_default();
-        let id = block.text("id").unwrap_or_default();
-        self.open.push(OpenCall { id, call: RunningCall { tool: name, what }, file });
+        line::pieces(line, |piece| match piece {
+            Piece::Call(call) => {
+                let file = call.file().map(|(path, changes)| FileUse { path, at_s, changes });
+                self.open.push(OpenCall { id: call.id(), call: call.running(), file });
+            }
+            Piece::Answer(answer) => self.result(&answer.id(), answer.failed(), at_s),
+            Piece::Prompt(text) => {
+                // Somebody went on: what was open before was stopped, not cut off.
+                self.open.clear();
+                self.found.last_prompt = Some(text);
+            }
+            Piece::Said(_) | Piece::Thought(_) | Piece::ApiError(_) => {}
+        });
     }
 
     /// A call that failed taught nothing about its file and did not change it.
-    fn result(&mut self, block: &Members<'_>, at_s: Option<i64>) {
-        let id = block.text("tool_use_id").unwrap_or_default();
-        let failed = block.value("is_error") == Some(true);
+    fn result(&mut self, id: &str, failed: bool, at_s: Option<i64>) {
         let found = &mut self.found.files;
         self.open.retain_mut(|open| {
             if open.id != id {
@@ -207,41 +177,14 @@ impl Reading {
         });
     }
 
-    fn prompt(&mut self, is_meta: bool, text: &str) {
-        let text = text.trim();
-        // Commands, their output and notices stand in tags; an interrupt in square brackets.
-        const NOT_A_PERSON: [&str; 8] = [
-            "<task-notification>",
-            "<command-",
-            "<local-command-",
-            "<bash-",
-            "<system-reminder>",
-            "[Request interrupted",
-            "Caveat: ",
-            "Your claude.ai usage limit has reset.",
-        ];
-        if is_meta || text.is_empty() || NOT_A_PERSON.iter().any(|start| text.starts_with(start)) {
-            return;
-        }
-        // Somebody went on: what was open before was stopped, not cut off.
-        self.open.clear();
-        self.found.last_prompt = Some(text.to_owned());
-    }
-
     fn finish(mut self) -> Tail {
         self.found.running = self.open.pop().map(|open| open.call);
         self.found
     }
 }
 
-/// The content blocks of a message.
-fn blocks<'a>(message: &Members<'a>) -> Vec<Members<'a>> {
-    let raw: Vec<&RawValue> = message.value("content").unwrap_or_default();
-    raw.into_iter().filter_map(|block| Members::of(block.get())).collect()
-}
-
-fn is(block: &Members<'_>, kind: &str) -> bool {
-    block.text("type").as_deref() == Some(kind)
+fn time_of(line: &Members<'_>) -> Option<i64> {
+    line.text("timestamp").as_deref().and_then(times::parse)
 }
 
 #[cfg(test)]
