@@ -30,5 +30,5 @@ pub use input::Content;
 pub use keys::{Answer, Keys, Look, Options, backoff_s, look};
 pub use limit::{Kind, Limit, Moment, Reset, Wording, WordingError, Wordings};
 pub use memory::Memory;
-pub use pane::{Pane, StopFailure};
+pub use pane::{Pane, StopFailure, is_client};
 pub use state::{Essence, State, Verdict};

@@ -74,9 +74,12 @@ impl Pane {
     }
 }
 
+/// Returns whether a foreground program of this name may be the client.
+///
 /// The client calls itself `claude`; where it cannot, the runtime's name or that of the program file, which is its
 /// version, is what tmux sees.
-fn is_client(name: &str) -> bool {
+#[must_use]
+pub fn is_client(name: &str) -> bool {
     let mut parts = name.split('.');
     let is_version = (&mut parts).take(3).filter(|part| part.parse::<u32>().is_ok()).count() == 3;
     matches!(name, "claude" | "claude.exe" | "node" | "bun") || (is_version && parts.next().is_none())

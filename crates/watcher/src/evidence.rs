@@ -94,23 +94,19 @@ mod tests {
 
     #[test]
     fn the_latest_open_failure_counts() {
-        let streak = |key: &str, cls: &str, t, open| Streak {
-            key: key.into(),
-            cls: cls.into(),
-            t,
-            open,
-            n: 1,
-            txt: cls.into(),
-            ..Streak::default()
+        use rules::fact::{Fact, What};
+        use rules::streak::State;
+        let mut state = State::default();
+        let mut fail = |what, key: &'static str, cls: &'static str, t| {
+            let mut fact = Fact::new(what, key, format!("{key}{t}"));
+            fact.cls = cls.into();
+            fact.t = t;
+            state.apply(&fact);
+            undone(state.streaks()).map(|failure| failure.class)
         };
-        let streaks = [
-            streak("api:overload", "overload", 5, true),
-            streak("api:limit", "usage_limit", 9, true),
-            streak("api:auth", "auth", 12, false),
-            streak("mcp:docs", "connection", 20, true),
-        ];
-        assert_eq!(undone(&streaks).unwrap().class, ApiClass::UsageLimit);
-        assert_eq!(undone(&streaks[..1]).unwrap().class, ApiClass::Overload);
-        assert_eq!(undone(&streaks[2..]), None);
+        assert_eq!(fail(What::Api, "api:overload", "overload", 5), Some(ApiClass::Overload));
+        assert_eq!(fail(What::Api, "api:limit", "usage_limit", 9), Some(ApiClass::UsageLimit));
+        assert_eq!(fail(What::Fail, "mcp:docs", "connection", 20), Some(ApiClass::UsageLimit));
+        assert_eq!(fail(What::Turn, "", "good", 30), None, "a good turn ends all of them");
     }
 }

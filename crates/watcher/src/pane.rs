@@ -57,14 +57,11 @@ pub struct Pane {
     pub window: String,
 }
 
-/// Programs the client is known to run as.
-const CLIENTS: [&str; 2] = ["claude", "node"];
-
 impl Pane {
     /// Whether the client may run in it.
     #[must_use]
     pub fn may_be_a_client(&self) -> bool {
-        !self.dead && CLIENTS.contains(&self.command.as_str())
+        !self.dead && screens::is_client(&self.command)
     }
 }
 

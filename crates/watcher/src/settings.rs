@@ -150,6 +150,9 @@ pub fn fault_of(text: &str) -> Option<&'static str> {
     if text.starts_with(['/', '!', '#', '@', '-']) {
         return Some("begins with a sign that makes it a command");
     }
+    if screens::Wordings::default().kind(text).is_some() {
+        return Some("speaks of a limit or an error, which would be read as one");
+    }
     None
 }
 
@@ -177,9 +180,18 @@ mod tests {
 
     #[test]
     fn a_text_that_could_choose_is_refused() {
-        for text in
-            ["", "  ", "go\non", "continue 1", "keep going", "/clear", "adjust", "!ls", &"o".repeat(201)]
-        {
+        for text in [
+            "",
+            "  ",
+            "go\non",
+            "continue 1",
+            "keep going",
+            "/clear",
+            "adjust",
+            "!ls",
+            "go on after the usage limit",
+            &"o".repeat(201),
+        ] {
             assert!(fault_of(text).is_some(), "{text}");
         }
         for text in ["continue", "please go on with the plan", "weiter", "请继续"] {
