@@ -178,7 +178,7 @@ impl Known {
 fn pane_of_client(client: &ClientSession) -> Option<&str> {
     let target = client.tmux_target.as_deref()?;
     let pane = &target[target.rfind('%')?..];
-    crate::pane::is_pane_id(pane).then_some(pane)
+    screens::tmux_target::is_pane_id(pane).then_some(pane)
 }
 
 /// All servers and their panes, as one tick sees them.

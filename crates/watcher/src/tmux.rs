@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use bounded_command::{Answer, NoAnswer};
 
-use crate::pane::{Pane, Server, Target, is_pane_id};
+use screens::tmux_target::is_pane_id;
+
+use crate::pane::{Pane, Server, Target};
 use crate::world::{TerminalError, Terminals};
 
 /// How long tmux may take for one answer.
