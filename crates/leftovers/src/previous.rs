@@ -257,14 +257,15 @@ fn claim(sessions: &Dir, one: &Candidate) -> bool {
         ToldBy::TakingItsMark => Session::unmark_open(sessions, &one.name),
         ToldBy::MakingItsFolder => sessions.make_folder(&one.name).is_ok_and(|(_, made)| made),
     };
-    if won && let Ok(dir) = sessions.folder(&one.name) {
-        if one.mark == ToldBy::MakingItsFolder {
-            // So that it is removed one day; nobody else writes here any more.
-            if !sessions.has(layout::GITIGNORE) {
-                let _ = dir.create_new(layout::GITIGNORE, layout::GITIGNORE_TEXT);
-            }
-            let _ = status::write(&dir, Status::Ended);
+    if won
+        && one.mark == ToldBy::MakingItsFolder
+        && let Ok(dir) = sessions.folder(&one.name)
+    {
+        // So that it is removed one day; nobody else writes here any more.
+        if !sessions.has(layout::GITIGNORE) {
+            let _ = dir.create_new(layout::GITIGNORE, layout::GITIGNORE_TEXT);
         }
+        let _ = status::write(&dir, Status::Ended);
     }
     won
 }
