@@ -87,8 +87,7 @@ fn known(
     let file = session_file::read(&session.dir);
     let has_beat = session.dir.has(layout::HEARTBEAT);
     let beat = heartbeat::last(&session.dir);
-    let other =
-        |file: &SessionFile| file.project.as_deref().is_some_and(|path| PathBuf::from(path) != project.root);
+    let other = |file: &SessionFile| file.project.as_deref().is_some_and(|path| project.root != *path);
     if file.as_ref().is_some_and(other) {
         // A state folder shared by several projects: it is that one's.
         return None;

@@ -1,7 +1,7 @@
 use super::*;
 
 fn ask(topic: &str, question: &str) -> String {
-    let (_, answer) = TOPICS.into_iter().find(|(name, _)| *name == topic).unwrap();
+    let (_, answer) = TOPICS.iter().find(|(name, _)| *name == topic).unwrap();
     match answers(*answer, question.as_bytes()) {
         Ok(answer) => answer.to_string(),
         Err(error) => error.to_string(),
