@@ -66,13 +66,19 @@ impl Roster {
         Self { sessions, clients }
     }
 
-    /// The client that runs in a pane, by its own word or by descent.
+    /// The client that runs in a pane: by its own word, and by descent where that can be told. Where it cannot, the same
+    /// pane id may exist on several servers, and nothing is known unless there is only one.
     #[must_use]
-    pub fn client_in(&self, pane: &Pane, processes: &impl Processes) -> Option<&ClientSession> {
+    pub fn client_in(
+        &self,
+        pane: &Pane,
+        floor: &Floor,
+        processes: &impl Processes,
+    ) -> Option<&ClientSession> {
         self.clients.iter().find(|client| {
             pane_of_client(client) == Some(pane.id.as_str())
                 && processes.presence(&client.process()) == Process::Alive
-                && processes.descends(client.pid, pane.pid) != Some(false)
+                && processes.descends(client.pid, pane.pid).unwrap_or(floor.servers.len() == 1)
         })
     }
 }

@@ -107,6 +107,13 @@ impl Terminals for Tmux {
         panes.chunks(BATCH).flat_map(|batch| self.batch(server, batch)).collect()
     }
 
+    fn folder(&mut self, target: &Target) -> Option<PathBuf> {
+        let question = ["display-message", "-p", "-t", &target.pane, "#{pane_current_path}"];
+        let answer = self.ask(&target.server, &question, LONGEST_LIST).ok()?;
+        let path = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim_end_matches('\n'));
+        path.is_absolute().then_some(path)
+    }
+
     fn type_text(&mut self, target: &Target, text: &str) -> Result<(), TerminalError> {
         self.ask(&target.server, &["send-keys", "-t", &target.pane, "-l", "--", text], 0).map(drop)
     }
