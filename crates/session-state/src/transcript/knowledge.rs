@@ -24,7 +24,9 @@ const WHAT_CHARS: usize = 2_000;
 /// What a transcript tells of a session's work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Knowledge {
-    /// The first prompt a person wrote, in what was read.
+    /// Whether all of the transcript was read.
+    pub is_whole: bool,
+    /// The first prompt a person wrote.
     pub first_prompt: Option<String>,
     /// The last one.
     pub last_prompt: Option<String>,
