@@ -281,17 +281,19 @@ fn unfinished_work(scan: &Scan<'_>, known: &Knowledge, room: usize) -> Option<St
     // A command says more than an edit that missed.
     let failed = known.failed.iter().rev().find(|failed| failed.call.tool == "Bash").or(known.failed.last());
     let what = failed.map(|failed| what(scan, &failed.call.what)).unwrap_or_default();
-    // Of a text that decides several things its last decision.
-    let decided = known.notes.iter().rev().find_map(|note| {
-        let sentences = note::sentences(&note.text);
-        sentences.filter(|sentence| note::sense(sentence) == Sense::Decided).last()
-    });
+    // Of a text that decides several things its last decision; mere last words only for want of better ones.
+    let decided = |is_last_words: bool| {
+        known.notes.iter().rev().filter(|note| note.is_last_words == is_last_words).find_map(|note| {
+            let sentences = note::sentences(&note.text);
+            sentences.filter(|sentence| note::sense(sentence) == Sense::Decided).last()
+        })
+    };
     advice::unfinished_work(
         &UnfinishedWork {
             failed: failed.map(|failed| (failed.call.tool.as_str(), what.as_str(), failed.error.as_str())),
             task: known.first_prompt.as_deref().filter(|first| known.last_prompt.as_deref() != Some(*first)),
             open: known.open_items.first().map(|first| (first.text.as_str(), known.open_items.len() - 1)),
-            decided,
+            decided: decided(false).or_else(|| decided(true)),
         },
         room,
     )

@@ -122,8 +122,12 @@ impl Findings {
 
     pub(crate) fn risks(&self) -> Vec<String> {
         let knowledge = &self.knowledge;
-        let unchecked =
-            knowledge.failed.iter().rev().filter(|failed| failed.changes_after > 0).map(|failed| {
+        let unchecked = knowledge
+            .failed
+            .iter()
+            .rev()
+            .filter(|failed| failed.call.tool == "Bash" && failed.changes_after > 0)
+            .map(|failed| {
                 let changes = if failed.changes_after == 1 {
                     "1 change".to_owned()
                 } else {
@@ -227,7 +231,11 @@ fn words(note: &Note, sense: Sense) -> Option<String> {
     let sentences: Vec<&str> =
         note::sentences(&clean).filter(|sentence| note::sense(sentence) == sense).collect();
     let text = one_line(&sentences.join(" "), NOTE_CHARS);
-    let mark = if note.is_thought { "(thought) " } else { "" };
+    let mark = match (note.is_last_words, note.is_thought) {
+        (true, _) => "(last words) ",
+        (false, true) => "(thought) ",
+        (false, false) => "",
+    };
     (!text.is_empty()).then(|| format!("{mark}{text}"))
 }
 

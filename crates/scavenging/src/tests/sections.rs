@@ -146,7 +146,7 @@ fn decisions_follow_an_error_or_precede_an_edit_the_latest_first() {
     assert_eq!(
         of(&lines, "Decided"),
         [
-            "Ready.",
+            "(last words) Ready.",
             "Trim after the split.",
             "(thought) The key is lost in trim().",
             "The parser gets its own file."
@@ -163,7 +163,10 @@ fn what_names_a_decision_counts_wherever_it_stands() {
         answered("1", "ok"),
         said("Next."),
     ];
-    assert_eq!(of(&lines, "Decided"), ["Next.", "Decision: keep dots, split only on double underscore."]);
+    assert_eq!(
+        of(&lines, "Decided"),
+        ["(last words) Next.", "Decision: keep dots, split only on double underscore."]
+    );
 }
 
 #[test]
@@ -240,6 +243,20 @@ fn open_items_of_both_kinds_of_lists_and_of_the_plan() {
         section(&world.text(), "Remaining").unwrap(),
         ["[ ] Docs (in progress)", "[ ] Write the writer", "[ ] Say where (.working-state/current-plan.md)"]
     );
+}
+
+#[test]
+fn a_list_that_the_client_does_not_keep_still_says_what_was_to_do() {
+    let disabled = "<tool_use_error>Error: No such tool available: TaskCreate.</tool_use_error>";
+    let lines = [
+        asked("x"),
+        called("1", "TaskCreate", &json!({"subject": "Write the reader", "description": "d"})),
+        failed("1", disabled),
+        called("2", "TaskCreate", &json!({"subject": "Not made"})),
+        failed("2", "subject: too short"),
+    ];
+    assert_eq!(of(&lines, "Remaining"), ["[ ] Write the reader"]);
+    assert!(of(&lines, "Failed last").is_empty());
 }
 
 #[test]

@@ -52,8 +52,17 @@ impl Call<'_, '_> {
 
     /// The tool and what it was asked.
     pub(super) fn running(&self) -> RunningCall {
-        const WHAT: [&str; 8] =
-            ["command", "file_path", "notebook_path", "url", "query", "pattern", "description", "prompt"];
+        const WHAT: [&str; 9] = [
+            "command",
+            "file_path",
+            "notebook_path",
+            "url",
+            "query",
+            "pattern",
+            "subject",
+            "description",
+            "prompt",
+        ];
         let what = WHAT.into_iter().find_map(|name| self.member(name)).unwrap_or_default();
         RunningCall { tool: self.tool(), what }
     }
