@@ -14,11 +14,14 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let is_verbose = std::env::args().any(|arg| arg == "--verbose");
+    let (options, only): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|arg| arg.starts_with("--"));
+    let is_verbose = options.iter().any(|option| option == "--verbose");
     println!("client {}; facts found again of those known at the kill\n", client.version);
     println!("{:<26} {:>9} {:>9} {:>10} {:>8}", "killed", "hand-off", "context", "characters", "bytes");
     let mut recalls = Vec::new();
-    for moment in &MOMENTS {
+    for moment in MOMENTS.iter().filter(|moment| only.iter().all(|word| moment.name.contains(word.as_str())))
+    {
         let recall = recall::measure(&client, moment);
         let all = moment.facts.len();
         let found = |missing: Vec<&Fact>| format!("{} of {all}", all - missing.len());

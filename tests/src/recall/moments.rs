@@ -157,11 +157,15 @@ fn kill_while(sandbox: &Sandbox, session: Session, begun: &std::path::Path, call
     kill_when_written(sandbox, session, call)
 }
 
-/// The client writes its transcript with a delay: what is not written cannot be known.
+/// The client writes its transcript with a delay: what is not written cannot be known. Notes of the client do not count.
 fn kill_when_written(sandbox: &Sandbox, session: Session, phrase: &str) -> String {
     let id = session.id();
     wait_until(SOON, &format!("the transcript to hold {phrase:?}"), || {
-        sandbox.transcripts().iter().flat_map(|one| &one.lines).any(|line| line.to_string().contains(phrase))
+        sandbox
+            .transcripts()
+            .iter()
+            .flat_map(|one| &one.lines)
+            .any(|line| line["message"].to_string().contains(phrase))
     });
     session.kill();
     id
