@@ -5,7 +5,7 @@ use rules::fact::What;
 use crate::clock::Now;
 use crate::dir::{Dir, FileKind};
 use crate::session::Session;
-use crate::{heartbeat, layout, session_file, status};
+use crate::{handoff, heartbeat, layout, session_file, status};
 
 /// Folders removed in one go at most.
 pub const MAX_AT_ONCE: usize = 32;
@@ -22,13 +22,16 @@ const NAMES: usize = 256;
 /// Whether nothing worth keeping happened in a session: no facts, no foreign files.
 #[must_use]
 pub fn is_blank(session: &Session) -> bool {
-    only_ours(&session.dir) && !has_facts(&session.dir)
+    only_ours(&session.dir) && !session.dir.has(layout::HANDOFFS) && !has_facts(&session.dir)
 }
 
 /// Removes a session's folder and its mark. False: something foreign lies in it, or it could not be removed.
 pub fn remove(sessions: &Dir, name: &str) -> bool {
     let Ok(dir) = sessions.folder(name) else { return false };
     if !only_ours(&dir) {
+        return false;
+    }
+    if !handoff::remove(&dir) {
         return false;
     }
     for file in dir.names(NAMES) {
@@ -74,9 +77,12 @@ fn is_expired(dir: &Dir, now: Now) -> bool {
 }
 
 fn only_ours(dir: &Dir) -> bool {
-    dir.names(NAMES)
-        .iter()
-        .all(|name| layout::is_ours(name) && dir.stat(name).is_some_and(|s| s.kind == FileKind::File))
+    handoff::holds_only_ours(dir)
+        && dir
+            .names(NAMES)
+            .iter()
+            .filter(|name| *name != layout::HANDOFFS)
+            .all(|name| layout::is_ours(name) && dir.stat(name).is_some_and(|s| s.kind == FileKind::File))
 }
 
 /// Whether the journal holds more than the crash check's own notes.
