@@ -54,6 +54,10 @@ fn the_task_is_the_first_and_the_last_prompt_of_a_person() {
     ];
     assert_eq!(of(&lines, "Task"), ["First prompt: Port the parser", "Last prompt: now the lexer"]);
     assert_eq!(of(&lines[..3], "Task"), ["First prompt: Port the parser"]);
+    let aside = json!({"type": "attachment", "attachment": {"type": "queued_command", "commandMode": "prompt", "prompt": "with tabs"}});
+    let lines = [asked("Port it"), ran("1", "make"), aside];
+    assert_eq!(of(&lines, "Task"), ["First prompt: Port it", "Last prompt: with tabs"]);
+    assert_eq!(of(&lines, "Unfinished call"), ["Bash `make`"]);
     let with_editor = assistant(&json!([]));
     let blocks = json!({"type": "user", "message": {"content": [
         {"type": "text", "text": "<ide_opened_file>a.rs</ide_opened_file>"}, {"type": "text", "text": "Fix it"}]}});

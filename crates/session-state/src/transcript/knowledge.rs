@@ -169,6 +169,7 @@ impl Fold {
         }
         line::pieces(line, |piece| match piece {
             Piece::Prompt(text) => self.prompt(&text),
+            Piece::Aside(text) => self.asked(&text),
             Piece::Said(block) => self.note(&block.text(), false),
             Piece::Thought(block) => self.note(&block.text(), true),
             Piece::Call(call) => self.call(&call),
@@ -184,6 +185,10 @@ impl Fold {
         self.after_error = false;
         self.turn += 1;
         self.found.api_error = None;
+        self.asked(text);
+    }
+
+    fn asked(&mut self, text: &str) {
         let text = start_of(text, PROMPT_CHARS);
         self.found.first_prompt.get_or_insert_with(|| text.clone());
         self.found.last_prompt = Some(text);
