@@ -27,6 +27,8 @@ pub enum Turn {
     Drop,
     /// The connection is closed in the middle of a streamed answer (of an answer that is not streamed: at once).
     DropInStream,
+    /// A streamed answer that begins and never ends (an answer that is not streamed: the connection is closed).
+    Stall,
     /// An `error` event in the middle of a streamed answer (not streamed: HTTP 529).
     ErrorInStream,
 }
