@@ -41,6 +41,8 @@ pub(crate) struct InputLine {
     pub(crate) frame: Frame,
     /// `>` of the older clients, not `❯`.
     pub(crate) is_old_sign: bool,
+    /// A no-break space follows the sign, as the client writes it: the capture has kept them.
+    pub(crate) has_no_break_space: bool,
 }
 
 /// How an input line is drawn.
@@ -153,7 +155,8 @@ fn drawn(
 ) -> Option<InputLine> {
     let inside: Vec<Line> = screen.lines.get(top + 1..end)?.iter().map(inner).collect();
     let (is_old_sign, content) = content(&inside, screen.is_styled)?;
-    Some(InputLine { above: top, below: end + 1, content, frame, is_old_sign })
+    let has_no_break_space = inside[0].text.contains('\u{a0}');
+    Some(InputLine { above: top, below: end + 1, content, frame, is_old_sign, has_no_break_space })
 }
 
 /// A prompt sign alone, low on a screen without any frame.
@@ -166,6 +169,7 @@ fn bare(screen: &Screen) -> Option<InputLine> {
         content,
         frame: Frame::Bare,
         is_old_sign,
+        has_no_break_space: screen.lines[at].text.contains('\u{a0}'),
     })
 }
 

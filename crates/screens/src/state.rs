@@ -152,10 +152,8 @@ pub(crate) fn read(text: &str, pane: &Pane, wordings: &Wordings, moment: &Moment
     let input = InputLine::find(&screen);
     let live = input.as_ref().filter(|line| line.is_live(&screen, program));
     let footer: &[Line] = live.map_or(&[], |line| &screen.lines[line.below.min(screen.lines.len())..]);
-    // Without a sign of a newer client an unmarked message may be one of an older client.
-    let is_old_sign = live.is_none_or(|line| line.is_old_sign);
     let end = live.map_or(screen.lines.len(), |line| line.above);
-    let mut history = history::read(&screen.lines[..end], &screen, pane, wordings, moment, is_old_sign);
+    let mut history = history::read(&screen.lines[..end], live, &screen, pane, wordings, moment);
     // A sign without a frame is the input line only where nothing else can be: right below the message, with the
     // client known to be in the foreground.
     let live = live.filter(|line| {
@@ -168,8 +166,12 @@ pub(crate) fn read(text: &str, pane: &Pane, wordings: &Wordings, moment: &Moment
         history.native = Native::Off;
     }
     let dialog = if live.is_none() { dialog::find(&screen) } else { None };
+    // A refusal that offers to try again at Enter is no list.
+    let offers_enter = history.is_banner_last
+        && history.banner.as_ref().is_some_and(|banner| banner.text.to_lowercase().contains("press enter"));
+    let dialog = dialog.filter(|dialog| !(offers_enter && *dialog == Dialog::Picker));
     if let Some(Dialog::LimitMenu { title_at, .. }) = dialog {
-        history = history::read(&screen.lines[..title_at], &screen, pane, wordings, moment, is_old_sign);
+        history = history::read(&screen.lines[..title_at], None, &screen, pane, wordings, moment);
     }
     let is_interruptible = footer.iter().any(|line| line.text.to_lowercase().contains("esc to interrupt"));
     let is_working = history.is_working || is_interruptible;
