@@ -443,3 +443,52 @@ fn interfaces_of_other_times_are_understood_as_far_as_they_go() {
         assert_eq!((before.verdict, after.keys), (verdict, keys), "{text}");
     }
 }
+
+#[test]
+fn lists_of_completions_hide_no_limit_and_get_no_key() {
+    let conversation = after_prompt(&format!("  ⎿ \u{a0}{BANNER}"));
+    let long = "/command        Does a thing\n                that takes two lines\n".repeat(10);
+    for (input, below) in [
+        ("/", "/model          Set the model\n/clear          Start anew"),
+        ("/", long.as_str()),
+        ("", "  ! for shell mode     esc esc to clear input\n  / for commands"),
+        ("", "  -- NORMAL --"),
+    ] {
+        let (before, after) = twice(&screen(&conversation, input, below), &claude());
+        assert_eq!((before.verdict, after.keys), (Verdict::Limited, Keys::None), "{below}");
+        let (before, _) = twice(&screen("● Done.", input, below), &claude());
+        assert_eq!(before.state, State::Idle, "{below}");
+    }
+}
+
+#[test]
+fn a_dialog_of_no_known_shape_is_told_by_the_client() {
+    let text = "  Something that nobody has seen\n\n  yes   no   maybe";
+    for (waiting_for, state) in
+        [(Some("dialog open"), State::Picker), (Some("input needed"), State::Question)]
+    {
+        let pane = Pane {
+            session_status: Some("waiting".to_owned()),
+            waiting_for: waiting_for.map(str::to_owned),
+            ..claude()
+        };
+        let (before, after) = twice(text, &pane);
+        assert_eq!((before.state, before.verdict), (state, Verdict::BlockedByDialog));
+        assert_eq!(after.keys, Keys::None);
+    }
+}
+
+#[test]
+fn in_a_low_pane_the_footer_alone_tells() {
+    for (footer, state) in [
+        (
+            "  ⚠ Usage limit reached · limit resets 10:20pm\n    Continuing shortly · Esc to cancel",
+            State::Armed,
+        ),
+        ("  ⚠ Your usage limit has reset\n    Press enter to continue", State::Stale),
+        ("  ? for shortcuts", State::Idle),
+    ] {
+        let (before, after) = twice(&screen("", "", footer), &claude());
+        assert_eq!((before.state, after.keys), (state, Keys::None), "{footer}");
+    }
+}
