@@ -160,7 +160,7 @@ mod tests {
         let old = old(Some(Status::Scavenged), true);
         let handoffs = old.sessions.path().join("s").join(layout::HANDOFFS);
         std::fs::create_dir(&handoffs).unwrap();
-        std::fs::write(handoffs.join(layout::SCAVENGED), "x").unwrap();
+        std::fs::write(handoffs.join(layout::SCAVENGED), crate::handoff::TITLE).unwrap();
         std::fs::write(handoffs.join("stage-1.md"), "x").unwrap();
         assert!(!old.is_swept(1_000, 0));
         std::fs::remove_file(handoffs.join("stage-1.md")).unwrap();
