@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     explain::ExplainArguments, install::InstallArguments, reset::ResetArguments,
-    uninstall::UninstallArguments,
+    uninstall::UninstallArguments, workflow::WorkflowArguments,
 };
 
 /// Hooks that tell Claude Code what a crash interrupted and which tool is down.
@@ -29,4 +29,5 @@ pub(crate) enum Verb {
     Uninstall(UninstallArguments),
     Explain(ExplainArguments),
     Reset(ResetArguments),
+    Workflow(WorkflowArguments),
 }

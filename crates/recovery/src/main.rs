@@ -19,6 +19,7 @@ mod scope;
 mod settings;
 mod uninstall;
 mod wiring;
+mod workflow;
 
 use std::process::ExitCode;
 
@@ -50,5 +51,6 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
         Verb::Uninstall(arguments) => uninstall::run(&arguments, &environment()?, printer),
         Verb::Explain(arguments) => explain::run(&arguments, printer),
         Verb::Reset(arguments) => reset::run(&arguments, &environment()?, printer),
+        Verb::Workflow(arguments) => workflow::run(&arguments, &environment()?, printer),
     }
 }
