@@ -361,8 +361,13 @@ impl Workflows {
             // What cannot be opened here is told when it is asked for by name.
             let Ok(Some(dir)) = self.tree.folder(base) else { continue };
             for name in dir.names(MAX_NAMES).into_iter().filter(|name| places::is_id(name)) {
-                let Ok(folder) = dir.folder(&name) else { continue };
-                let bytes = tree::read(&folder, places::RUN).ok().flatten();
+                let is_link = || dir.stat(&name).is_some_and(|stat| stat.kind == FileKind::Link);
+                let bytes = match dir.folder(&name) {
+                    Ok(folder) => tree::read(&folder, places::RUN).ok().flatten(),
+                    // Not followed, but named.
+                    Err(_) if is_link() => None,
+                    Err(_) => continue,
+                };
                 let object = bytes.and_then(|bytes| json::object(&bytes).ok());
                 let run = object.map(|object| run::parse(&object)).unwrap_or_default();
                 let changed_s =
@@ -386,7 +391,9 @@ impl Workflows {
             let Ok(Some(dir)) = self.tree.folder(base) else { continue };
             for name in dir.names(MAX_NAMES).into_iter().filter(|name| places::is_id(name)) {
                 match dir.stat(&name) {
-                    Some(stat) if stat.kind == FileKind::Folder => add(&name, stat.mtime_s),
+                    Some(stat) if matches!(stat.kind, FileKind::Folder | FileKind::Link) => {
+                        add(&name, stat.mtime_s);
+                    }
                     _ => {}
                 }
             }

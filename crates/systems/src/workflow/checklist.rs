@@ -67,7 +67,8 @@ fn plan(state: &State) -> Point {
     let path = state.plan.path.clone().unwrap_or_default();
     let (answer, why) = match (state.plan.state, &state.plan.remedy) {
         (PlanPresence::Present, _) => (Answer::Yes, path),
-        (PlanPresence::WithoutSteps, remedy) => (Answer::Partly, remedy.clone().unwrap_or(path)),
+        (PlanPresence::WithoutSteps, Some(remedy)) => (Answer::Partly, remedy.clone()),
+        (PlanPresence::WithoutSteps, None) => (Answer::Partly, "it lists no steps, the run does".to_owned()),
         (_, remedy) => (Answer::No, remedy.clone().unwrap_or(path)),
     };
     Point { point: "plan loaded and valid", answer, why }
@@ -106,6 +107,7 @@ fn consistent(state: &State) -> Point {
     let warnings = state.warnings.len();
     let (answer, why) = match (damaged, warnings) {
         (0, 0) => (Answer::Yes, "nothing is damaged, nothing contradicts".to_owned()),
+        (0, 1) => (Answer::Partly, format!("one thing does not fit: {}", state.warnings[0].text)),
         (0, count) => (Answer::Partly, format!("{count} things do not fit together, see the warnings")),
         (damaged, _) => {
             (Answer::Partly, format!("{damaged} files could not be read: {}", state.damaged.join(", ")))

@@ -114,7 +114,7 @@ fn number(step: Step) -> Option<f64> {
 fn verdict(object: &Object) -> Option<(Outcome, bool)> {
     let flag = |name: &str| object.get(name).and_then(Value::as_bool);
     let yes = |passed: bool| if passed { Outcome::Passed } else { Outcome::Failed };
-    let word = |name: &str| object.text(name).and_then(|word| self::word(word));
+    let word = |name: &str| object.text(name).and_then(self::word);
     let result = match flag("allowed") {
         // Not allowed to go on is what counts, whatever the status calls it.
         Some(false) if word("status") == Some(Outcome::Passed) => return Some((Outcome::Failed, true)),

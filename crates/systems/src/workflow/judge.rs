@@ -733,6 +733,8 @@ impl Facts<'_> {
         let file = self.material.plan.as_ref();
         let remedy = match state {
             PlanPresence::Present => None,
+            // The queue of a run lists the steps as well.
+            PlanPresence::WithoutSteps if !self.run.tasks.is_empty() => None,
             PlanPresence::WithoutSteps => Some("the plan lists no steps: ask planner to add them".to_owned()),
             PlanPresence::Damaged => {
                 Some("the plan cannot be read: ask planner to make it again from the requirements".to_owned())

@@ -189,7 +189,10 @@ pub(crate) fn marked(
         steps.iter().filter(|(known, _)| *known == step).map(|(_, piece)| *piece).collect();
     let piece = match found.as_slice() {
         [] => {
-            return Err(CannotMark::NoSuchStep { step, known: steps.iter().map(|(step, _)| *step).collect() });
+            return Err(CannotMark::NoSuchStep {
+                step,
+                known: steps.iter().map(|(step, _)| *step).collect(),
+            });
         }
         [piece] => *piece,
         several => return Err(CannotMark::Repeated { step, count: several.len() }),

@@ -153,6 +153,7 @@ impl Material {
             Ok(None) => return,
             Err(why) => return self.damage(folder, "folder", why),
         };
+        self.found = true;
         let mut names = dir.names(MAX_NAMES + 1);
         if names.len() > MAX_NAMES {
             names.truncate(MAX_NAMES);
@@ -167,11 +168,9 @@ impl Material {
                 continue;
             }
             if !name.ends_with(".json") {
-                self.found = true;
                 self.ignore(path);
                 continue;
             }
-            self.found = true;
             let bytes = match tree::read(&dir, &name) {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => continue,
@@ -324,20 +323,22 @@ impl Material {
         let mut paths: Vec<String> = paths.into_values().collect();
         if let Some(file) = &self.plan {
             let named = file.plan.phases.iter().filter_map(|phase| phase.path.as_deref());
+            let mut missing = Vec::new();
             for path in named {
-                let inside = ["", places::CONTEXT].iter().filter_map(|base| tree.inside(base, path));
+                let inside: Vec<String> =
+                    ["", places::CONTEXT].iter().filter_map(|base| tree.inside(base, path)).collect();
+                let leaves = inside.is_empty();
                 let found = inside.into_iter().find(|path| matches!(tree.locate(path), Located::File(..)));
                 match found {
                     Some(path) if !paths.contains(&path) => paths.push(path),
                     Some(_) => {}
-                    None => {
-                        let text = format!(
-                            "the phase plan {} is not there",
-                            rules::text::quoted(path, super::judge::NAME_CHARS)
-                        );
-                        self.warnings.push(Warning { kind: "phase_plan_missing", step: None, text });
-                    }
+                    None => missing.push((rules::text::quoted(path, super::judge::NAME_CHARS), leaves)),
                 }
+            }
+            for (path, leaves) in missing {
+                let why = if leaves { "leads out of the project: not read" } else { "is not there" };
+                let text = format!("the phase plan {path} {why}");
+                self.warnings.push(Warning { kind: "phase_plan_missing", step: None, text });
             }
         }
         for path in paths {
