@@ -7,6 +7,9 @@ use crate::printer::Printer;
 /// Lines of one kind that are shown; `--json` has them all.
 const MAX_LINES: usize = 12;
 
+/// The kind of the warnings about a plan that has not kept up: they are told together.
+const BEHIND: &str = "plan_behind_gates";
+
 pub(super) fn print(state: &State, printer: &Printer) {
     let title = state.name.as_deref().map(|name| format!("  {name}")).unwrap_or_default();
     printer.line(format_args!("{}{title}", state.id));
@@ -114,9 +117,15 @@ fn wrong(state: &State) -> Vec<String> {
     for file in state.damaged_files.iter().filter(|file| !of_artifacts.contains(&&file.path)) {
         lines.push(format!("{} {}", file.path, file.why));
     }
-    let reported = ["artifact_not_read", "run_interrupted"];
+    let reported = ["artifact_not_read", "run_interrupted", BEHIND];
     let others = state.warnings.iter().filter(|warning| !reported.contains(&warning.kind));
     lines.extend(others.map(|warning| warning.text.clone()));
+    let behind = state.warnings.iter().filter(|warning| warning.kind == BEHIND);
+    let behind: Vec<Step> = behind.filter_map(|warning| warning.step).collect();
+    if !behind.is_empty() {
+        let mark = format!("recovery workflow mark {} STEP completed", state.id);
+        lines.push(format!("the plan is behind the gates at step {}: {mark}", ranges(&behind)));
+    }
     // Already among what blocks the next step, if it blocks.
     let blocks = state.next.missing.iter().any(|missing| missing.kind == "plan");
     lines.extend(state.plan.remedy.clone().filter(|_| !blocks));

@@ -7,5 +7,7 @@ mod explain;
 mod help;
 mod install;
 mod reset;
+mod schema;
 mod uninstall;
+mod workflow;
 mod world;

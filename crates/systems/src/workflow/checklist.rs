@@ -6,6 +6,9 @@ use super::artifact::Presence;
 use super::state::{PlanPresence, Readiness, Source, State};
 use super::step::ranges;
 
+/// Names in one answer.
+const MAX_NAMES: usize = 10;
+
 /// An answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -80,8 +83,8 @@ fn artifacts(state: &State) -> Point {
     let (answer, why) = match (good, broken.as_slice()) {
         (0, []) => (Answer::Yes, "the registry calls none good".to_owned()),
         (good, []) => (Answer::Yes, format!("{good} there and whole")),
-        (0, broken) => (Answer::No, format!("not usable: {}", broken.join(", "))),
-        (good, broken) => (Answer::Partly, format!("{good} there, not usable: {}", broken.join(", "))),
+        (0, broken) => (Answer::No, format!("not usable: {}", shortened(broken))),
+        (good, broken) => (Answer::Partly, format!("{good} there, not usable: {}", shortened(broken))),
     };
     Point { point: "artifacts of completed steps available", answer, why }
 }
@@ -103,15 +106,11 @@ fn reasoning(state: &State) -> Point {
 }
 
 fn consistent(state: &State) -> Point {
-    let damaged = state.damaged_files.len();
-    let warnings = state.warnings.len();
-    let (answer, why) = match (damaged, warnings) {
+    let (answer, why) = match (state.damaged_files.len(), state.warnings.len()) {
         (0, 0) => (Answer::Yes, "nothing is damaged, nothing contradicts".to_owned()),
         (0, 1) => (Answer::Partly, format!("one thing does not fit: {}", state.warnings[0].text)),
         (0, count) => (Answer::Partly, format!("{count} things do not fit together, see the warnings")),
-        (damaged, _) => {
-            (Answer::Partly, format!("{damaged} files could not be read: {}", state.damaged.join(", ")))
-        }
+        _ => (Answer::Partly, format!("could not be read: {}", shortened(&state.damaged))),
     };
     Point { point: "state reconstructed without contradiction", answer, why }
 }
@@ -143,7 +142,16 @@ fn inputs(state: &State) -> Point {
         (Readiness::Complete, _) => (Answer::Yes, "nothing is left to do".to_owned()),
         (Readiness::Ready, _) => (Answer::Yes, format!("{} artifacts", state.next.inputs.len())),
         (Readiness::Blocked, []) => (Answer::No, "the next step is not known".to_owned()),
-        (Readiness::Blocked, missing) => (Answer::No, format!("missing: {}", missing.join(", "))),
+        (Readiness::Blocked, missing) => (Answer::No, format!("missing: {}", shortened(missing))),
     };
     Point { point: "inputs of the next step prepared", answer, why }
+}
+
+/// Names one after the other; of many the first ones.
+fn shortened<T: AsRef<str>>(names: &[T]) -> String {
+    let first: Vec<&str> = names.iter().take(MAX_NAMES).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }
