@@ -362,14 +362,18 @@ impl Workflows {
             let Ok(Some(dir)) = self.tree.folder(base) else { continue };
             for name in dir.names(MAX_NAMES).into_iter().filter(|name| places::is_id(name)) {
                 let is_link = || dir.stat(&name).is_some_and(|stat| stat.kind == FileKind::Link);
-                let bytes = match dir.folder(&name) {
-                    Ok(folder) => tree::read(&folder, places::RUN).ok().flatten(),
+                let folder = match dir.folder(&name) {
+                    Ok(folder) => Some(folder),
                     // Not followed, but named.
                     Err(_) if is_link() => None,
                     Err(_) => continue,
                 };
-                let object = bytes.and_then(|bytes| json::object(&bytes).ok());
-                let run = object.map(|object| run::parse(&object)).unwrap_or_default();
+                // A damaged record leaves the registry to tell the workflow.
+                let parsed = |file: &str| {
+                    let bytes = tree::read(folder.as_ref()?, file).ok()??;
+                    Some(run::parse(&json::object(&bytes).ok()?))
+                };
+                let run = parsed(places::RUN).or_else(|| parsed(places::RUN_REGISTRY)).unwrap_or_default();
                 let changed_s =
                     run.last_sign_s.or_else(|| dir.stat(&name).map(|stat| stat.mtime_s)).unwrap_or(0);
                 let workflow_id = run.workflow_id.filter(|id| places::is_id(id));

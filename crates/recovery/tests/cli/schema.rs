@@ -30,7 +30,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, faults: &mut Vec
             word if REMARKS.contains(&word) => {}
             "$ref" => match rule.as_str().unwrap().split_once('#') {
                 Some(("", pointer)) => {
-                    check(root, root.pointer(pointer).expect("a definition of this name"), value, at, faults);
+                    check(root, root.pointer(pointer).unwrap(), value, at, faults);
                 }
                 None => {
                     let other = load(rule.as_str().unwrap());

@@ -27,17 +27,47 @@ pub(crate) enum NotRead {
 /// Reads an object; a byte order mark and halves of surrogate pairs (which JavaScript writes) are no fault.
 pub(crate) fn object(bytes: &[u8]) -> Result<Object, NotRead> {
     let text = text(bytes)?;
-    let parsed = match serde_json::from_str(text) {
-        Ok(value) => Ok(value),
+    let parsed = match members(text) {
+        Ok(object) => Ok(object),
         Err(error) => match mend_surrogates(text) {
-            Cow::Owned(mended) => serde_json::from_str(&mended),
+            Cow::Owned(mended) => members(&mended),
             Cow::Borrowed(_) => Err(error),
         },
     };
-    match parsed.map_err(|error| NotRead::NotJson(error.to_string()))? {
-        Value::Object(object) => Ok(object),
-        _ => Err(NotRead::NotAnObject),
+    parsed.map_err(|error| match serde_json::from_str::<IgnoredAny>(text) {
+        Ok(_) if !text.trim_start().starts_with('{') => NotRead::NotAnObject,
+        _ => NotRead::NotJson(error.to_string()),
+    })
+}
+
+/// The member of a gate that holds the whole file the gate was about: never needed, and often the largest.
+const SKIPPED: &str = "validated_data";
+
+fn members(text: &str) -> serde_json::Result<Object> {
+    struct Members;
+    impl<'de> Visitor<'de> for Members {
+        type Value = Object;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut object = Object::new();
+            while let Some(name) = map.next_key::<String>()? {
+                if name == SKIPPED {
+                    map.next_value::<IgnoredAny>()?;
+                } else {
+                    object.insert(name, map.next_value()?);
+                }
+            }
+            Ok(object)
+        }
     }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let object = deserializer.deserialize_map(Members)?;
+    deserializer.end()?;
+    Ok(object)
 }
 
 /// Checks that bytes are one JSON value of whatever kind.

@@ -15,6 +15,8 @@ pub(crate) const RUNS: [&str; 2] = [".claude/context/runtime/runs", ".claude/con
 
 /// In the folder of a run: its record.
 pub(crate) const RUN: &str = "run.json";
+/// In the folder of a run: its registry.
+pub(crate) const RUN_REGISTRY: &str = "artifact-registry.json";
 /// In the folder of a run: its checkpoint.
 pub(crate) const CHECKPOINT: &str = "checkpoint.json";
 
@@ -57,7 +59,7 @@ impl Keys {
             found.push((format!("{REGISTRIES}/{id}"), "artifacts.json".to_owned()));
         }
         for run in self.run_folders() {
-            found.push((run.clone(), "artifact-registry.json".to_owned()));
+            found.push((run.clone(), RUN_REGISTRY.to_owned()));
             found.push((run, "artifacts.json".to_owned()));
         }
         found

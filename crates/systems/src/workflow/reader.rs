@@ -42,7 +42,7 @@ pub(crate) struct Material {
     /// Whether there was anything at all.
     pub(crate) found: bool,
     /// Every state file that was looked at, from the project's root.
-    pub(crate) files: BTreeSet<String>,
+    pub(crate) files: Vec<String>,
 }
 
 /// A gate and where it lies.
@@ -71,7 +71,8 @@ pub(crate) struct PlanFile {
 impl Material {
     /// Reads everything that lies under these keys.
     pub(crate) fn read(tree: &Tree, keys: &Keys) -> Self {
-        let mut material = Self::default();
+        // A run without files is a run that has just begun.
+        let mut material = Self { found: keys.run.is_some(), ..Self::default() };
         // The run first: it tells which ids belong to it.
         material.read_run(tree, keys);
         let owners = material.owners(keys);
@@ -110,7 +111,7 @@ impl Material {
             }
         };
         self.found = true;
-        self.files.insert(path.to_owned());
+        self.files.push(path.to_owned());
         json::object(&bytes).map_err(|why| self.damage(path, what, why.to_string())).ok()
     }
 
@@ -137,7 +138,7 @@ impl Material {
             ids.extend(run.run_id.clone());
         }
         ids.extend(keys.run.clone());
-        Owners { ids, has_run: keys.run.is_some() }
+        Owners { ids, run_folders: keys.run_folders() }
     }
 
     /// Calls `each` with every JSON file of a folder.
@@ -181,7 +182,7 @@ impl Material {
             };
             match json::object(&bytes) {
                 Ok(object) => {
-                    self.files.insert(path.clone());
+                    self.files.push(path.clone());
                     each(self, &dir, &name, path, object);
                 }
                 Err(why) => self.damage_named(&path, &name, what, why.to_string()),
@@ -198,7 +199,7 @@ impl Material {
 
     fn read_gates(&mut self, tree: &Tree, folder: &str, owners: &Owners) {
         self.each_file(tree, folder, "gate", |material, dir, name, path, object| {
-            if owners.is_foreign(&object) {
+            if owners.is_foreign(&object, &path) {
                 material.ignore(path);
                 return;
             }
@@ -221,7 +222,7 @@ impl Material {
                 return;
             }
             match reasoning::parse(name, &object) {
-                Some(reasoning) if !owners.is_foreign(&object) => material.reasoning.push(reasoning),
+                Some(reasoning) if !owners.is_foreign(&object, &path) => material.reasoning.push(reasoning),
                 _ => material.ignore(path),
             }
         });
@@ -232,7 +233,7 @@ impl Material {
         for (folder, name) in keys.registries() {
             let path = format!("{folder}/{name}");
             let Some(object) = self.object(tree, &path, "registry") else { continue };
-            if owners.is_foreign(&object) {
+            if owners.is_foreign(&object, &path) {
                 self.ignore(path);
                 continue;
             }
@@ -272,7 +273,7 @@ impl Material {
         for path in places {
             let damaged = self.damaged.len();
             match self.object(tree, &path, "plan") {
-                Some(object) if owners.is_foreign(&object) => self.ignore(path),
+                Some(object) if owners.is_foreign(&object, &path) => self.ignore(path),
                 Some(object) => {
                     // A plan without steps gives way to one that has some.
                     let plan = plan::parse(&object);
@@ -353,13 +354,15 @@ impl Material {
 #[derive(Debug)]
 struct Owners {
     ids: BTreeSet<String>,
-    has_run: bool,
+    run_folders: Vec<String>,
 }
 
 impl Owners {
-    /// Returns whether a file says that it belongs to another workflow or run.
-    fn is_foreign(&self, object: &Object) -> bool {
+    /// Returns whether a file says that it belongs to another workflow or run. What lies in the folder of the run is
+    /// the run's, whichever workflow it names.
+    fn is_foreign(&self, object: &Object, path: &str) -> bool {
         let other = |name: &str| object.text(name).is_some_and(|id| !self.ids.contains(id));
-        other("workflow_id") || self.has_run && other("run_id")
+        let is_of_run = self.run_folders.iter().any(|folder| path.starts_with(&format!("{folder}/")));
+        !is_of_run && other("workflow_id") || !self.run_folders.is_empty() && other("run_id")
     }
 }

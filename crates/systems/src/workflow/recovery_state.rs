@@ -3,7 +3,6 @@
 use std::io;
 
 use serde::Serialize;
-use serde_json::Value;
 use session_state::{Now, times};
 
 use super::WorkflowError;
@@ -65,7 +64,6 @@ pub(crate) fn write(
         logged,
         state,
     };
-    let value = serde_json::to_value(&document).map_err(|error| failed(error.into()))?;
     let mut bytes = serde_json::to_vec_pretty(&document).map_err(|error| failed(error.into()))?;
     bytes.push(b'\n');
     let dir = tree.make_folder(folder).map_err(failed)?;
@@ -86,9 +84,9 @@ pub(crate) fn write(
     }
     // What cannot be read again is of no use to anybody.
     let again = dir.read(&name, LIMIT).map_err(failed)?;
-    match serde_json::from_slice::<Value>(&again) {
-        Ok(again) if again == value => Ok(document),
-        Ok(_) => Err(WorkflowError::Busy { path }),
-        Err(error) => Err(failed(error.into())),
+    if again != bytes {
+        return Err(WorkflowError::Busy { path });
     }
+    json::check(&again).map_err(|why| taken(why.to_string()))?;
+    Ok(document)
 }

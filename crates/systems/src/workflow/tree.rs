@@ -1,18 +1,26 @@
 //! The files of a project, read below its root alone: no link is followed out of it, nothing is read without a limit.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use session_state::{Dir, FileKind, FileStat};
 
 /// A state file larger than this is none, in bytes.
 pub(crate) const STATE_LIMIT: usize = 4 * 1024 * 1024;
 
+/// Folders kept open at once: artifacts lie together.
+const MAX_OPEN: usize = 32;
+
 /// A project's root, held open.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    root: Dir,
+    root: Rc<Dir>,
     canonical: PathBuf,
+    /// Folders that artifacts were looked for in.
+    open: RefCell<HashMap<String, Rc<Dir>>>,
 }
 
 /// What stands at a path.
@@ -21,7 +29,7 @@ pub(crate) enum Located {
     /// Nothing.
     Absent,
     /// An ordinary file: its folder, its name, what the system tells of it.
-    File(Dir, String, FileStat),
+    File(Rc<Dir>, String, FileStat),
     /// A folder; whether it is empty.
     Folder { empty: bool },
     /// A pipe, a socket, a device, or something without permission.
@@ -32,7 +40,11 @@ pub(crate) enum Located {
 
 impl Tree {
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
-        Ok(Self { root: Dir::open(root)?, canonical: root.canonicalize()? })
+        Ok(Self {
+            root: Rc::new(Dir::open(root)?),
+            canonical: root.canonicalize()?,
+            open: RefCell::default(),
+        })
     }
 
     /// Opens a folder by its path from the root, `/` between its parts. `Ok(None)`: there is none. An error says, in
@@ -89,22 +101,10 @@ impl Tree {
     /// None: there is a link on the way.
     fn locate_plain(&self, path: &str) -> Option<Located> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let mut dir = match Dir::open(self.root.path()) {
+        let dir = match self.plain_folder(folder) {
             Ok(dir) => dir,
-            Err(error) => return Some(Located::Unreadable(failure(&error))),
+            Err(found) => return found,
         };
-        for part in folder.split('/').filter(|part| !part.is_empty()) {
-            match dir.folder(part) {
-                Ok(inner) => dir = inner,
-                Err(error) => {
-                    return match dir.stat(part).map(|stat| stat.kind) {
-                        Some(FileKind::Link) => None,
-                        Some(FileKind::Folder) => Some(Located::Unreadable(failure(&error))),
-                        _ => Some(Located::Absent),
-                    };
-                }
-            }
-        }
         let Some(stat) = dir.stat(name) else { return Some(Located::Absent) };
         match stat.kind {
             FileKind::Link => None,
@@ -115,6 +115,32 @@ impl Tree {
                 Err(error) => Located::Unreadable(failure(&error)),
             }),
         }
+    }
+
+    /// Opens a folder without a link on the way to it; an error is the answer of [`Tree::locate_plain`].
+    fn plain_folder(&self, path: &str) -> Result<Rc<Dir>, Option<Located>> {
+        if let Some(known) = self.open.borrow().get(path) {
+            return Ok(Rc::clone(known));
+        }
+        let mut dir = Rc::clone(&self.root);
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            dir = match dir.folder(part) {
+                Ok(inner) => Rc::new(inner),
+                Err(error) => {
+                    return Err(match dir.stat(part).map(|stat| stat.kind) {
+                        Some(FileKind::Link) => None,
+                        Some(FileKind::Folder) => Some(Located::Unreadable(failure(&error))),
+                        _ => Some(Located::Absent),
+                    });
+                }
+            };
+        }
+        let mut open = self.open.borrow_mut();
+        if open.len() >= MAX_OPEN {
+            open.clear();
+        }
+        open.insert(path.to_owned(), Rc::clone(&dir));
+        Ok(dir)
     }
 
     /// Turns a path as a state file holds it into one from the root, seen from a folder in the project. None: it leads

@@ -60,6 +60,22 @@ fn every_other_damaged_file_is_named_and_the_rest_is_told() {
 }
 
 #[test]
+fn a_run_with_a_damaged_record_keeps_its_registry_and_its_workflow() {
+    let project = runtime();
+    project.write(&format!("{RUN}/run.json"), HALF);
+    for id in ["run-1-a", "small-flow"] {
+        let state = project.state_of(id);
+        assert_eq!(state.run_id.as_deref(), Some("run-1-a"), "{id}");
+        assert_eq!(state.artifacts.len(), 2, "{id}");
+        assert_eq!((step(state.next_step).as_deref(), state.damaged.len()), (Some("1"), 1));
+    }
+    // Of another run by its own words.
+    let path = format!("{RUN}/artifact-registry.json");
+    project.write(&path, project.text(&path).replace("run-1-a", "run-9-z"));
+    assert_eq!(project.state_of("run-1-a").ignored, [path]);
+}
+
+#[test]
 fn a_damaged_plan_is_made_again_by_the_planner() {
     let project = documented();
     project.write(&format!("{CONTEXT}/artifacts/plan-wf.json"), HALF);
