@@ -134,14 +134,11 @@ fn wrong(state: &State) -> Vec<String> {
 
 fn gaps(state: &State) -> Vec<String> {
     let of = |kind: &str| {
-        let gaps: Vec<String> = state.gaps.iter().filter(|gap| gap.kind == kind).map(in_short).collect();
+        let gaps: Vec<String> =
+            state.gaps.iter().filter(|gap| gap.kind == kind).map(Gap::to_string).collect();
         (!gaps.is_empty()).then(|| format!("no {kind} for step {}", gaps.join(", ")))
     };
     ["gate", "reasoning"].into_iter().filter_map(of).collect()
-}
-
-fn in_short(gap: &Gap) -> String {
-    if gap.from == gap.to { gap.from.to_string() } else { format!("{}-{}", gap.from, gap.to) }
 }
 
 fn decided(state: &State) -> Vec<String> {

@@ -125,7 +125,7 @@ fn no_repetition(state: &State) -> Point {
         (Some(next), _) if next_passed => (Answer::No, format!("step {next} has passed already")),
         (Some(next), []) => (Answer::Yes, format!("step {next} has not passed")),
         (Some(next), gaps) => {
-            let gaps: Vec<String> = gaps.iter().map(|gap| format!("{}-{}", gap.from, gap.to)).collect();
+            let gaps: Vec<String> = gaps.iter().map(|gap| gap.to_string()).collect();
             (Answer::Partly, format!("step {next} has not passed; nobody knows of step {}", gaps.join(", ")))
         }
         (None, _) if state.next.state == Readiness::Complete => {

@@ -107,7 +107,11 @@ pub(crate) fn judge(id: &str, keys: &Keys, material: &Material, now: Now) -> Sta
             makers.entry(step).or_insert(agent);
         }
     }
-    let facts = Facts { verdicts: &verdicts, plan, run, material, makers };
+    let mut queue: BTreeMap<Step, Vec<&QueuedTask>> = BTreeMap::new();
+    for task in &run.tasks {
+        queue.entry(task.step).or_default().push(task);
+    }
+    let facts = Facts { verdicts: &verdicts, plan, run, material, queue, makers };
 
     let (last, source) = facts.last_completed();
     let sequence = facts.sequence();
@@ -209,6 +213,8 @@ struct Facts<'m> {
     plan: &'m Plan,
     run: &'m Run,
     material: &'m Material,
+    /// The queue of the run by steps.
+    queue: BTreeMap<Step, Vec<&'m QueuedTask>>,
     /// Who made an artifact in a step.
     makers: HashMap<Step, &'m str>,
 }
@@ -233,7 +239,18 @@ impl Facts<'_> {
     }
 
     fn queued(&self, step: Step) -> Option<&QueuedTask> {
-        self.run.tasks.iter().find(|task| task.step == step)
+        self.queue.get(&step)?.first().copied()
+    }
+
+    /// Whether the queue says this of every task of a step.
+    fn queue_says(&self, step: Step, words: &[&str]) -> bool {
+        let says = |task: &&QueuedTask| task.status.as_deref().is_some_and(|status| words.contains(&status));
+        self.queue.get(&step).is_some_and(|tasks| tasks.iter().all(says))
+    }
+
+    /// Whether the run left a step out, and no gate says otherwise.
+    fn is_skipped(&self, step: Step) -> bool {
+        !self.verdicts.contains_key(&step) && self.queue_says(step, &["skipped"])
     }
 
     /// Gates count. Where there is none at all, the records of others are all there is.
@@ -246,7 +263,7 @@ impl Facts<'_> {
             return (Some(step), Some(Source::Checkpoint));
         }
         let is_done = |status: &Option<String>| status.as_deref() == Some("completed");
-        let queue = self.run.tasks.iter().filter(|task| is_done(&task.status)).map(|task| task.step).max();
+        let queue = self.queue.keys().rev().copied().find(|step| self.queue_says(*step, &["completed"]));
         if let Some(step) = queue {
             return (Some(step), Some(Source::Run));
         }
@@ -256,7 +273,7 @@ impl Facts<'_> {
 
     fn sequence(&self) -> Sequence {
         let listed: BTreeSet<Step> = if self.plan.steps.is_empty() {
-            self.run.tasks.iter().map(|task| task.step).collect()
+            self.queue.keys().copied().collect()
         } else {
             self.plan.steps.iter().map(|step| step.step).collect()
         };
@@ -272,14 +289,9 @@ impl Facts<'_> {
     fn is_done(&self, step: Step, source: Option<Source>) -> bool {
         let says_completed = |status: Option<&String>| status.is_some_and(|status| status == "completed");
         match source {
-            Some(Source::Gates) => self.passed(step),
+            Some(Source::Gates) => self.passed(step) || self.is_skipped(step),
             Some(Source::Checkpoint) => self.material.checkpoint.is_some_and(|last| step <= last),
-            Some(Source::Run) => self
-                .run
-                .tasks
-                .iter()
-                .filter(|task| task.step == step)
-                .all(|task| says_completed(task.status.as_ref())),
+            Some(Source::Run) => self.queue_says(step, &["completed", "skipped"]),
             Some(Source::Plan) => says_completed(self.plan_step(step).and_then(|step| step.status.as_ref())),
             None => false,
         }
@@ -306,7 +318,10 @@ impl Facts<'_> {
             if !self.is_done(step, source) {
                 break;
             }
-            last = Some(step);
+            // What was left out is no gap, and did not pass either.
+            if !self.is_skipped(step) {
+                last = Some(step);
+            }
         }
         last
     }
@@ -329,6 +344,31 @@ impl Facts<'_> {
         }
     }
 
+    /// Gates that are missing below the last completed step.
+    fn gate_gaps(&self, last: Step, source: Option<Source>, sequence: &Sequence) -> Vec<Gap> {
+        let mut gaps = Vec::new();
+        if sequence.is_whole {
+            let has_gate = |step: &Step| {
+                self.verdicts.contains_key(step)
+                    || self.material.unread_gates.contains(step)
+                    || self.is_skipped(*step)
+            };
+            let missing = sequence.steps.iter().copied().filter(|step| *step <= last && !has_gate(step));
+            collect(&mut gaps, "gate", missing);
+        } else if source == Some(Source::Gates) {
+            let whole = sequence.steps.iter().filter_map(|step| step.as_whole());
+            let mut expected = None;
+            for number in whole.filter(|number| Step::whole(*number) <= last) {
+                let first = expected.unwrap_or_else(|| u32::from(number > 0));
+                if number > first {
+                    gaps.push(Gap { kind: "gate", from: Step::whole(first), to: Step::whole(number - 1) });
+                }
+                expected = Some(number + 1);
+            }
+        }
+        gaps
+    }
+
     fn gaps(
         &self,
         last: Option<Step>,
@@ -336,29 +376,15 @@ impl Facts<'_> {
         sequence: &Sequence,
         reasoned: &BTreeSet<Step>,
     ) -> Vec<Gap> {
-        let mut gaps = Vec::new();
-        let Some(last) = last else { return gaps };
-        let has_gate =
-            |step: Step| self.verdicts.contains_key(&step) || self.material.unread_gates.contains(&step);
-        if sequence.is_whole {
-            let missing = sequence.steps.iter().copied().filter(|step| *step <= last && !has_gate(*step));
-            collect(&mut gaps, "gate", missing);
-        } else if source == Some(Source::Gates) {
-            let whole = sequence.steps.iter().filter_map(|step| step.as_whole());
-            let mut expected = None;
-            for number in whole.filter(|number| Step::whole(*number) <= last) {
-                let expected_number = expected.unwrap_or_else(|| u32::from(number > 0));
-                if number > expected_number {
-                    let (from, to) = (Step::whole(expected_number), Step::whole(number - 1));
-                    gaps.push(Gap { kind: "gate", from, to });
-                }
-                expected = Some(number + 1);
-            }
-        }
-        let silent = sequence.steps.iter().copied();
-        let silent =
-            silent.filter(|step| *step <= last && self.is_done(*step, source) && !reasoned.contains(step));
-        collect(&mut gaps, "reasoning", silent);
+        let Some(last) = last else { return Vec::new() };
+        let mut gaps = self.gate_gaps(last, source, sequence);
+        let is_silent = |step: &Step| {
+            *step <= last
+                && self.is_done(*step, source)
+                && !self.is_skipped(*step)
+                && !reasoned.contains(step)
+        };
+        collect(&mut gaps, "reasoning", sequence.steps.iter().copied().filter(is_silent));
         gaps
     }
 
@@ -400,30 +426,20 @@ impl Facts<'_> {
             }
         }
         if let Some(last) = last.filter(|_| source == Some(Source::Gates)) {
-            let below = sequence.steps.iter().copied().filter(|step| *step < last);
-            let not_passed: Vec<Step> = below.filter(|step| !self.passed(*step)).collect();
+            let below = sequence.steps.iter().copied().filter(|step| *step < last && !self.passed(*step));
             let (failed, rest): (Vec<Step>, Vec<Step>) =
-                not_passed.into_iter().partition(|step| self.verdicts.contains_key(step));
-            let (unread, missing): (Vec<Step>, Vec<Step>) =
-                rest.into_iter().partition(|step| self.material.unread_gates.contains(step));
-            let mut missing = missing;
-            if !sequence.is_whole {
-                let mut gaps = self.gaps(Some(last), source, sequence, &BTreeSet::new());
-                gaps.retain(|gap| gap.kind == "gate");
-                for gap in gaps {
-                    missing.push(gap.from);
-                    missing.extend(Some(gap.to).filter(|to| *to != gap.from));
-                }
-            }
+                below.partition(|step| self.verdicts.contains_key(step));
+            let is_unread = |step: &Step| self.material.unread_gates.contains(step);
+            let unread: Vec<Step> = rest.into_iter().filter(is_unread).collect();
+            let missing = self.gate_gaps(last, source, sequence);
             if !failed.is_empty() {
                 let text = format!("step {last} passed although step {} did not", ranges(&failed));
                 add("passed_above_failed", Some(last), text);
             }
             if !missing.is_empty() {
-                let text = match self.gap_ranges(last, sequence) {
-                    Some(ranges) => format!("step {last} passed, but there is no gate for step {ranges}"),
-                    None => format!("step {last} passed, but there is no gate for step {}", ranges(&missing)),
-                };
+                let missing: Vec<String> = missing.iter().map(Gap::to_string).collect();
+                let text =
+                    format!("step {last} passed, but there is no gate for step {}", missing.join(", "));
                 add("passed_above_missing", Some(last), text);
             }
             if !unread.is_empty() {
@@ -505,19 +521,6 @@ impl Facts<'_> {
                 format!("the plan is not approved: {}", name(approval).replace('_', " ")),
             );
         }
-    }
-
-    /// Missing whole steps where nobody lists the steps.
-    fn gap_ranges(&self, last: Step, sequence: &Sequence) -> Option<String> {
-        if sequence.is_whole {
-            return None;
-        }
-        let gaps = self.gaps(Some(last), Some(Source::Gates), sequence, &BTreeSet::new());
-        let gates = gaps.iter().filter(|gap| gap.kind == "gate");
-        let one = |gap: &Gap| {
-            if gap.from == gap.to { gap.from.to_string() } else { format!("{}-{}", gap.from, gap.to) }
-        };
-        Some(gates.map(one).collect::<Vec<_>>().join(", "))
     }
 
     fn agent_of(&self, step: Step) -> Option<String> {

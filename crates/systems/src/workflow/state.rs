@@ -2,6 +2,8 @@
 //!
 //! Every text in it that came from outside is one short line, redacted and free of control characters.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::artifact::Presence;
@@ -310,6 +312,16 @@ pub struct Gap {
     pub from: Step,
     /// The last one; every whole step between is without, too.
     pub to: Step,
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.from == self.to {
+            write!(formatter, "{}", self.from)
+        } else {
+            write!(formatter, "{}-{}", self.from, self.to)
+        }
+    }
 }
 
 /// Something that does not fit together.

@@ -458,3 +458,43 @@ fn times_in_every_form() {
         assert_eq!(state.run.unwrap().age_s, age, "{time}");
     }
 }
+
+#[test]
+fn what_the_run_left_out_is_neither_a_gap_nor_next() {
+    let project = runtime();
+    let path = format!("{RUN}/run.json");
+    let mut run: Value = serde_json::from_str(&project.text(&path)).unwrap();
+    let task =
+        |step: u32, status: &str| json!({"task_id": format!("t{step}"), "step": step, "status": status});
+    run["task_queue"] = json!([
+        task(0, "completed"),
+        task(1, "skipped"),
+        task(2, "completed"),
+        task(3, "skipped"),
+        task(4, "pending")
+    ]);
+    project.json(&path, run.clone());
+    project.remove(&format!("{RUN}/gates/step-1.json"));
+    project.json(&format!("{RUN}/gates/step-2.json"), json!({"valid": true}));
+    let state = project.state_of("run-1-a");
+    assert_eq!(step(state.last_contiguous_step).as_deref(), Some("2"));
+    assert_eq!(
+        (step(state.last_completed_step).as_deref(), step(state.next_step).as_deref()),
+        (Some("2"), Some("4"))
+    );
+    assert!(!warnings(&state).contains(&"passed_above_missing"));
+    // A gate says more than the queue.
+    project.json(&format!("{RUN}/gates/step-1.json"), json!({"valid": false}));
+    assert_eq!(step(project.state_of("run-1-a").last_contiguous_step).as_deref(), Some("0"));
+    // Of several tasks of a step all have to be done.
+    for name in ["step-0.json", "step-1.json", "step-2.json"] {
+        project.remove(&format!("{RUN}/gates/{name}"));
+    }
+    run["task_queue"] = json!([task(0, "completed"), task(1, "completed"), task(1, "pending")]);
+    project.json(&path, run);
+    let state = project.state_of("run-1-a");
+    assert_eq!(
+        (step(state.last_completed_step).as_deref(), step(state.next_step).as_deref()),
+        (Some("0"), Some("1"))
+    );
+}
