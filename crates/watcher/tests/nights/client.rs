@@ -137,7 +137,7 @@ impl Client {
     pub(crate) fn fail(&mut self, now: Now, class: &'static str, text: &str, view: View) {
         if matches!(class, "overload" | "auth") {
             self.history.push(String::new());
-            self.history.push(format!("● {text}"));
+            self.history.extend(wrapped(&format!("● {text}")));
         } else {
             self.history.push(format!("  ⎿\u{a0} {text}"));
         }
@@ -315,4 +315,19 @@ impl Client {
         above.extend(below);
         above.join("\n") + "\n"
     }
+}
+
+/// As the interface wraps: before the edge, the rest indented.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().unwrap();
+        if last.chars().count() + 1 + word.chars().count() > WIDTH - 4 {
+            lines.push(format!("  {word}"));
+        } else {
+            let blank = if last.is_empty() { "" } else { " " };
+            *last = format!("{last}{blank}{word}");
+        }
+    }
+    lines
 }

@@ -93,6 +93,7 @@ impl Night {
             in_front: false,
             in_mode: false,
             dead: false,
+            folder: self.project.root.clone(),
             inside: Inside::Client(Client::new(client, start, &session_of(id))),
         });
     }

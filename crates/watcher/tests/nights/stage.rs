@@ -46,6 +46,8 @@ pub(crate) struct Place {
     pub(crate) in_front: bool,
     pub(crate) in_mode: bool,
     pub(crate) dead: bool,
+    /// The folder its program works in.
+    pub(crate) folder: PathBuf,
     pub(crate) inside: Inside,
 }
 
@@ -305,6 +307,12 @@ impl Terminals for World {
             })
         };
         panes.iter().map(screen).collect()
+    }
+
+    fn folder(&mut self, target: &Target) -> Option<PathBuf> {
+        let stage = self.0.borrow();
+        let place = stage.places.iter().find(|place| place.id == target.pane)?;
+        Some(place.folder.clone())
     }
 
     fn type_text(&mut self, target: &Target, text: &str) -> Result<(), TerminalError> {
