@@ -73,6 +73,8 @@ pub(crate) struct Client {
     pub(crate) history: Vec<String>,
     pub(crate) view: View,
     pub(crate) draft: String,
+    /// Drawn instead of all else.
+    pub(crate) screen: Option<String>,
     /// Seconds and ending of the turns to come; none: a minute, well.
     pub(crate) turns: VecDeque<(i64, Ending)>,
     /// Its hooks write there.
@@ -107,6 +109,7 @@ impl Client {
             ],
             view: View::Line,
             draft: String::new(),
+            screen: None,
             turns: VecDeque::new(),
             hooks: None,
             prompts: Vec::new(),
@@ -248,6 +251,9 @@ impl Client {
 
     /// The screen, colours included.
     pub(crate) fn draw(&self) -> String {
+        if let Some(screen) = &self.screen {
+            return screen.clone();
+        }
         let rule = "─".repeat(WIDTH);
         let mut above: Vec<String> = [
             "",

@@ -2,6 +2,10 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod client;
+mod dead;
 mod limits;
+mod load;
 mod night;
+mod property;
 mod stage;
+mod whole;
