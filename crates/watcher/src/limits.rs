@@ -28,6 +28,8 @@ const ACTS_A_TICK: usize = 5;
 const STAGGER: Duration = Duration::from_secs(3);
 /// Spread of panes somebody has before his eyes, in seconds after the margin; of all others, twice as far.
 const SPREAD_S: u64 = 60;
+/// A pane that is refused its key is told of when it should have had it this long ago, in seconds: two looks.
+const LATE_S: i64 = 120;
 /// After a key: how long its effect is waited for, and how often it is looked at.
 const EFFECT: Duration = Duration::from_secs(12);
 const LOOK: Duration = Duration::from_millis(500);
@@ -125,18 +127,18 @@ impl<W: World> Watcher<W> {
         let mut acts = 0;
         for at in order {
             let (case, Some(screen)) = (&cases[at], &screens[at]) else { continue };
-            let is_first = !self.memory.knows(&case.target);
-            let answer = self.read(case, screen, is_first, tick.now);
+            let answer = self.read(case, screen, tick.now);
             let due = self.judge(case, &answer, tick.now);
             let remembered = self.memory.of(&case.target);
-            remembered.seen_s = tick.now.seconds();
+            remembered.is_seen(tick.now);
+            // The reading takes a key for sent; one that is not is not remembered.
+            if answer.keys == Keys::None {
+                remembered.screen = Some(answer.memory.clone());
+            }
             view(tick, case, &answer, &due);
             match due {
-                Due::Quiet(_) => self.memory.of(&case.target).screen = Some(answer.memory),
-                Due::Refused(reason) => {
-                    self.memory.of(&case.target).screen = Some(answer.memory.clone());
-                    self.refuse(tick, case, &answer, reason);
-                }
+                Due::Quiet(_) => {}
+                Due::Refused(reason) => self.refuse(tick, case, &answer, reason),
                 Due::Key(keys) if acts < ACTS_A_TICK => {
                     if acts > 0 && !self.world.pause(STAGGER) {
                         return;
@@ -173,11 +175,9 @@ impl<W: World> Watcher<W> {
         screens
     }
 
-    fn read(&mut self, case: &Case<'_>, screen: &str, is_first: bool, now: Now) -> Answer {
+    fn read(&mut self, case: &Case<'_>, screen: &str, now: Now) -> Answer {
         let mut options = self.settings.options();
-        // Panes that were limited together do not all come back at once.
-        let spread = if case.pane.in_front { SPREAD_S } else { 2 * SPREAD_S };
-        options.margin_s += i64::try_from(hash(&case.target.pane, case.session()) % spread).unwrap_or(0);
+        options.margin_s += spread_s(case);
         let memory = self.memory.of(&case.target).screen.clone();
         let facts = case.facts(self.host_tz.as_deref());
         let look = Look {
@@ -185,7 +185,8 @@ impl<W: World> Watcher<W> {
             pane: &facts,
             now: instant(now),
             memory: memory.as_ref(),
-            first_seen: is_first,
+            // Also at the second look of the first time: both read the same reset.
+            first_seen: memory.is_none(),
             known: case.evidence.exact(),
         };
         screens::look(&look, &self.wordings, &options)
@@ -193,15 +194,26 @@ impl<W: World> Watcher<W> {
 
     /// What is due, after the screen has said its part: the interlocks that are not on it.
     fn judge(&mut self, case: &Case<'_>, answer: &Answer, now: Now) -> Due {
+        let is_late = self.is_late(case, answer, now);
         let remembered = self.memory.of(&case.target);
-        remembered.turn_to(&event(case, answer));
+        if let Some(event) = event(case, answer) {
+            remembered.turn_to(&event);
+            if std::mem::take(&mut remembered.is_doubtful) && !event.is_empty() {
+                remembered.resumed = u32::MAX;
+                remembered.entered = u32::MAX;
+            }
+        }
         if answer.is_overdue {
             return Due::Refused(
                 "the client wants to continue by itself and has not, ten minutes after the reset",
             );
         }
         if answer.keys == Keys::None {
-            let is_lasting = matches!(answer.state, State::Failed(_) | State::GaveUp | State::Cancelled);
+            let is_lasting = match answer.state {
+                State::Failed(_) => true,
+                State::Cancelled => !self.settings.resume_cancelled,
+                _ => is_late && remembered.resumed == 0 && remembered.entered == 0,
+            };
             return if is_lasting { Due::Refused(answer.why) } else { Due::Quiet(answer.why) };
         }
         let (used, tries) = match answer.keys {
@@ -226,11 +238,19 @@ impl<W: World> Watcher<W> {
         Due::Key(answer.keys)
     }
 
+    /// Whether a limited pane should have had its key by now, and has not: somebody should know why.
+    fn is_late(&self, case: &Case<'_>, answer: &Answer, now: Now) -> bool {
+        let is_limited = matches!(
+            answer.state,
+            State::Limited { .. } | State::GaveUp | State::Cancelled | State::Stale | State::Menu { .. }
+        );
+        let due_s = answer.reset_at.map(|reset| reset.timestamp() + self.settings.options().margin_s);
+        is_limited && due_s.is_some_and(|due_s| now.seconds() >= due_s + spread_s(case) + LATE_S)
+    }
+
     /// Reports that nothing was sent, once for each event and reason.
     fn refuse(&mut self, tick: &mut Tick<'_>, case: &Case<'_>, answer: &Answer, reason: &str) {
-        let remembered = self.memory.of(&case.target);
-        if remembered.reported != reason {
-            remembered.reported = reason.to_owned();
+        if self.memory.of(&case.target).is_news(reason) {
             self.act(tick, case.known, Some(&case.target), kind_word(answer), "none", reason);
         }
     }
@@ -242,7 +262,10 @@ impl<W: World> Watcher<W> {
             _ => "enter",
         };
         if self.dry_run {
-            self.memory.of(&case.target).screen = Some(first.memory.clone());
+            // In this process only, so that it is said once.
+            let remembered = self.memory.of(&case.target);
+            remembered.screen = Some(first.memory.clone());
+            remembered.resumed += 1;
             let what = match keys {
                 Keys::ResumeOnce => format!("would type {:?} and press Enter", self.settings.resume_text),
                 _ => "would press Enter once".to_owned(),
@@ -272,11 +295,7 @@ impl<W: World> Watcher<W> {
 
     /// The same pane, the same client, the same screen, still: or why not.
     fn second_look(&mut self, case: &Case<'_>, first: &Answer) -> Result<(), String> {
-        let panes = self.world.panes(&case.target.server).map_err(|error| error.to_string())?;
-        let pane = panes.iter().find(|pane| pane.id == case.target.pane).ok_or("the pane is gone")?;
-        if pane.pid != case.pane.pid || pane.command != case.pane.command || pane.in_mode || pane.dead {
-            return Err("the pane has changed".to_owned());
-        }
+        self.same_pane(case)?;
         if let Some(client) = case.client {
             let now = self.world.clients().into_iter().find(|one| one.pid == client.pid);
             let same =
@@ -293,11 +312,21 @@ impl<W: World> Watcher<W> {
         }
     }
 
+    /// The pane is still there, in the hands of the same program, and keys go to it.
+    fn same_pane(&mut self, case: &Case<'_>) -> Result<(), String> {
+        let panes = self.world.panes(&case.target.server).map_err(|error| error.to_string())?;
+        let pane = panes.iter().find(|pane| pane.id == case.target.pane).ok_or("the pane is gone")?;
+        if pane.pid != case.pane.pid || pane.command != case.pane.command || pane.in_mode || pane.dead {
+            return Err("the pane has changed".to_owned());
+        }
+        Ok(())
+    }
+
     /// One more look with the memory from before the first.
     fn look_again(&mut self, case: &Case<'_>) -> Option<Answer> {
         let screen = self.world.screens(&case.target.server, &[&case.target.pane]).pop().flatten()?;
         let now = self.world.now();
-        Some(self.read(case, &screen, false, now))
+        Some(self.read(case, &screen, now))
     }
 
     /// Types the text, and presses Enter only where the text arrived.
@@ -318,6 +347,9 @@ impl<W: World> Watcher<W> {
                 );
             }
             Some(_) => {}
+        }
+        if let Err(reason) = self.same_pane(case) {
+            return format!("the text was typed, then {reason}: no Enter");
         }
         if let Err(error) = self.world.press_enter(&case.target) {
             return format!("Enter may not have arrived: {error}");
@@ -396,10 +428,9 @@ fn session_in<'t>(
     world: &impl World,
 ) -> Option<&'t Known> {
     let sessions = &tick.roster.sessions;
-    if let Some(client) = client
-        && let Some(known) = sessions.iter().find(|known| known.id == client.session_id)
-    {
-        return Some(known);
+    if let Some(client) = client {
+        // Another session that once recorded this pane is not the one in it now.
+        return sessions.iter().find(|known| known.id == client.session_id);
     }
     let mut recorded = sessions.iter().filter(|known| {
         known.process != Process::Gone
@@ -409,15 +440,20 @@ fn session_in<'t>(
     recorded.next().is_none().then_some(first)
 }
 
-/// What the numbers of attempts are about: one limit, until its reset, in one session. Empty: there is none.
-fn event(case: &Case<'_>, answer: &Answer) -> String {
-    let Some(kind) = answer.kind else { return String::new() };
+/// What the numbers of attempts are about: one limit, until its reset, in one session. Empty: there is none. None: it
+/// cannot be told, such as while a dialog hides the message or a turn runs; what was counted then still counts.
+fn event(case: &Case<'_>, answer: &Answer) -> Option<String> {
+    let Some(kind) = answer.kind else {
+        return matches!(answer.state, State::Idle).then(String::new);
+    };
     let session = case.session().unwrap_or("-");
-    match (answer.reset_at, &case.evidence.failure) {
+    Some(match (answer.reset_at, &case.evidence.failure) {
         (Some(reset), _) => format!("{session}:{}:{}", kind.word(), reset.timestamp()),
+        // Tries in a row are counted over all failures between two good turns, whatever their words.
+        (None, _) if matches!(answer.state, State::Overloaded(_)) => format!("{session}:overloaded"),
         (None, Some(failure)) => format!("{session}:{}:failed-{}", kind.word(), failure.at_ms),
         (None, None) => format!("{session}:{}", kind.word()),
-    }
+    })
 }
 
 fn kind_word(answer: &Answer) -> &'static str {
@@ -448,9 +484,16 @@ fn instant(now: Now) -> DateTime<Utc> {
     Utc.timestamp_millis_opt(now.0).earliest().unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
-/// Whether exactly this text stands in the live input line.
+/// Whether exactly this text stands in the live input line, which may have wrapped it.
 fn holds(look: &Answer, text: &str) -> bool {
-    matches!(&look.essence.input, Some(Content::Draft(draft)) if draft.trim() == text.trim())
+    let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    matches!(&look.essence.input, Some(Content::Draft(draft)) if letters(draft) == letters(text))
+}
+
+/// Panes that were limited together do not all come back at once, and those in front come first.
+fn spread_s(case: &Case<'_>) -> i64 {
+    let spread = if case.pane.in_front { SPREAD_S } else { 2 * SPREAD_S };
+    i64::try_from(hash(&case.target.pane, case.session()) % spread).unwrap_or(0)
 }
 
 /// Spreads panes evenly; the same pane of the same session always comes to the same number.

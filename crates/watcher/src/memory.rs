@@ -12,8 +12,14 @@ const FILE: &str = "panes.json";
 /// A newer version is read and never written.
 const VERSION: u32 = 1;
 const LIMIT: usize = 8 * 1024 * 1024;
-/// A pane that was not seen for this long is forgotten, in seconds.
+/// A pane that got a key and was not seen for this long is forgotten, in seconds.
 const FORGET_S: i64 = 2 * DAY_S;
+/// The same for a pane that got none. Panes come and go; one whose server did not answer for a while is not gone.
+const FORGET_UNTOUCHED_S: i64 = 3_600;
+/// When a pane was seen is noted this exactly, in seconds: a file that changes at each tick is written at each.
+const SEEN_STEP_S: u64 = 600;
+/// What was reported about one event; more is not told apart.
+const MAX_REPORTED: usize = 8;
 const DAY_S: i64 = 86_400;
 
 /// What is remembered of one pane.
@@ -30,10 +36,12 @@ pub(crate) struct Remembered {
     pub(crate) entered: u32,
     /// Keys of the last day, seconds since 1970.
     pub(crate) acts: Vec<i64>,
-    /// What was last reported about the event, so that it is reported once.
-    pub(crate) reported: String,
-    /// When the pane was last seen, seconds since 1970.
+    /// What was reported about the event, so that it is reported once.
+    pub(crate) reported: Vec<String>,
+    /// When the pane was last seen, seconds since 1970, within ten minutes.
     pub(crate) seen_s: i64,
+    /// What was done about the event it may show was forgotten: the event counts as answered.
+    pub(crate) is_doubtful: bool,
 }
 
 impl Remembered {
@@ -44,6 +52,22 @@ impl Remembered {
             self.resumed = 0;
             self.entered = 0;
             self.reported.clear();
+        }
+    }
+
+    /// Whether a report is new; from then on it is not.
+    pub(crate) fn is_news(&mut self, reason: &str) -> bool {
+        let is_new = self.reported.len() < MAX_REPORTED && !self.reported.iter().any(|old| old == reason);
+        if is_new {
+            self.reported.push(reason.to_owned());
+        }
+        is_new
+    }
+
+    /// Notes that the pane is there.
+    pub(crate) fn is_seen(&mut self, now: Now) {
+        if self.seen_s.abs_diff(now.seconds()) >= SEEN_STEP_S {
+            self.seen_s = now.seconds();
         }
     }
 
@@ -69,33 +93,44 @@ struct File {
 /// The memory of all panes.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    /// None: nothing is kept beyond this process (`--dry-run`).
+    /// None: nothing is kept beyond this process, and so no key is sent.
     dir: Option<Dir>,
-    /// Written by a newer version: read, never written, and so no key is sent.
-    is_newer: bool,
+    /// Why the file is never written, and so no key is sent: a newer version wrote it, or it cannot be read.
+    is_sealed: Option<io::ErrorKind>,
+    /// A damaged file was set aside: what was done about the panes that are found first is not known.
+    is_lost: bool,
     panes: BTreeMap<String, Remembered>,
     /// What is on disk, to write only what changed.
     written: Vec<u8>,
 }
 
 impl Memory {
-    /// Reads what is remembered. A damaged file is set aside, and nothing is due before it was seen anew.
+    /// Reads what is remembered. A damaged file is set aside; limits that panes show then count as answered.
     pub(crate) fn read(dir: Dir) -> Self {
-        let bytes = dir.read(FILE, LIMIT).unwrap_or_default();
-        let file = match serde_json::from_slice::<File>(&bytes) {
-            Ok(file) => file,
-            Err(_) if bytes.is_empty() => File::default(),
-            Err(_) => {
-                let _ = dir.rename(FILE, &format!("{FILE}.damaged"));
-                File::default()
-            }
-        };
-        Self { dir: Some(dir), is_newer: file.v > VERSION, panes: file.panes, written: bytes }
+        let mut memory = Self { dir: None, ..Self::fleeting() };
+        match dir.read(FILE, LIMIT) {
+            Ok(bytes) => match serde_json::from_slice::<File>(&bytes) {
+                Ok(file) => {
+                    memory.is_sealed = (file.v > VERSION).then_some(io::ErrorKind::Unsupported);
+                    memory.panes = file.panes;
+                    memory.written = bytes;
+                }
+                Err(_) => {
+                    memory.is_lost = true;
+                    let _ = dir.rename(FILE, &format!("{FILE}.damaged"));
+                }
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // It is there, and nobody knows what it says.
+            Err(error) => memory.is_sealed = Some(error.kind()),
+        }
+        memory.dir = Some(dir);
+        memory
     }
 
     /// A memory of this process alone.
     pub(crate) const fn fleeting() -> Self {
-        Self { dir: None, is_newer: false, panes: BTreeMap::new(), written: Vec::new() }
+        Self { dir: None, is_sealed: None, is_lost: false, panes: BTreeMap::new(), written: Vec::new() }
     }
 
     /// The same memory, written nowhere any more.
@@ -105,17 +140,22 @@ impl Memory {
 
     /// What is remembered of a pane.
     pub(crate) fn of(&mut self, target: &Target) -> &mut Remembered {
-        self.panes.entry(target.word()).or_default()
+        let is_doubtful = self.is_lost;
+        self.panes.entry(target.word()).or_insert_with(|| Remembered { is_doubtful, ..Remembered::default() })
     }
 
-    /// Whether a pane was seen before.
-    pub(crate) fn knows(&self, target: &Target) -> bool {
-        self.panes.contains_key(&target.word())
+    /// All panes were looked at once: those that are found from now on are new.
+    pub(crate) fn settle(&mut self) {
+        self.is_lost = false;
     }
 
     /// Forgets panes that are gone for long.
     pub(crate) fn forget(&mut self, now: Now) {
-        self.panes.retain(|_, pane| now.seconds() - pane.seen_s < FORGET_S);
+        self.panes.retain(|_, pane| {
+            let is_untouched = pane.acts.is_empty() && pane.resumed == 0 && pane.entered == 0;
+            let limit_s = if is_untouched { FORGET_UNTOUCHED_S } else { FORGET_S };
+            now.seconds() - pane.seen_s < limit_s
+        });
     }
 
     /// How many panes are remembered.
@@ -128,10 +168,12 @@ impl Memory {
     /// # Errors
     /// It could not be written: no key may be sent.
     pub(crate) fn keep(&mut self, before_a_key: bool) -> io::Result<()> {
-        let Some(dir) = &self.dir else { return Ok(()) };
-        if self.is_newer {
-            return if before_a_key { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) };
-        }
+        let dir = match (&self.dir, self.is_sealed) {
+            (Some(dir), None) => dir,
+            (Some(_), Some(kind)) if before_a_key => return Err(kind.into()),
+            (None, _) if before_a_key => return Err(io::ErrorKind::NotFound.into()),
+            _ => return Ok(()),
+        };
         let file = File { v: VERSION, panes: std::mem::take(&mut self.panes) };
         let bytes = serde_json::to_vec(&file).map_err(io::Error::other);
         self.panes = file.panes;
@@ -167,15 +209,47 @@ mod tests {
         assert_eq!((again.of(&target()).resumed, again.of(&target()).acts_today(Now(1_000_000))), (1, 1));
         again.of(&target()).turn_to("b");
         assert_eq!((again.of(&target()).resumed, again.of(&target()).acts.len()), (0, 1));
+        again.forget(Now((1_000 + FORGET_S - 1) * 1_000));
+        assert_eq!(again.len(), 1);
         again.forget(Now((1_000 + FORGET_S) * 1_000));
         assert_eq!(again.len(), 0);
+        again.of(&target()).seen_s = 1_000;
+        again.forget(Now((1_000 + FORGET_UNTOUCHED_S - 1) * 1_000));
+        assert_eq!(again.len(), 1, "no key was sent to it");
+        again.forget(Now((1_000 + FORGET_UNTOUCHED_S) * 1_000));
+        assert_eq!(again.len(), 0);
+    }
+
+    #[test]
+    fn a_reason_is_news_once_for_each_event() {
+        let mut pane = Remembered::default();
+        assert!(pane.is_news("a draft") && pane.is_news("not idle"));
+        assert!(!pane.is_news("a draft") && !pane.is_news("not idle"));
+        pane.turn_to("the next");
+        assert!(pane.is_news("a draft"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_neither_written_nor_forgotten() {
+        let top = tempfile::tempdir().unwrap();
+        std::fs::create_dir(top.path().join(FILE)).unwrap();
+        let mut memory = Memory::read(Dir::open(top.path()).unwrap());
+        memory.of(&target()).resumed = 1;
+        memory.keep(false).unwrap();
+        assert!(memory.keep(true).is_err());
+        assert!(Memory::fleeting().keep(true).is_err());
     }
 
     #[test]
     fn a_damaged_memory_is_set_aside_and_a_newer_one_is_left_alone() {
         let top = tempfile::tempdir().unwrap();
         std::fs::write(top.path().join(FILE), "{\"v\":1,\"pan").unwrap();
-        assert_eq!(Memory::read(Dir::open(top.path()).unwrap()).len(), 0);
+        let mut damaged = Memory::read(Dir::open(top.path()).unwrap());
+        assert_eq!(damaged.len(), 0);
+        assert!(damaged.of(&target()).is_doubtful);
+        damaged.settle();
+        let later = Target { pane: "%2".into(), ..target() };
+        assert!(!damaged.of(&later).is_doubtful);
         assert!(top.path().join("panes.json.damaged").exists());
         std::fs::write(top.path().join(FILE), "{\"v\":2,\"panes\":{}}").unwrap();
         let mut newer = Memory::read(Dir::open(top.path()).unwrap());

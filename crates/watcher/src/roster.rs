@@ -30,7 +30,9 @@ pub struct Known {
     pub client: Option<ClientSession>,
     /// Whether its process lives.
     pub process: Process,
-    /// Last sign of life, seconds since 1970; None: missing, or no number.
+    /// The heartbeat, seconds since 1970; None: missing, or no number.
+    pub beat_s: Option<i64>,
+    /// Last sign of life, seconds since 1970: the heartbeat, or the start of a session that never beat.
     pub last_beat_s: Option<i64>,
 }
 
@@ -113,7 +115,8 @@ fn known(
         // Another program's folder.
         return None;
     }
-    Some(Known { id, session, project: at, file: file.unwrap_or_default(), client, process, last_beat_s })
+    let file = file.unwrap_or_default();
+    Some(Known { id, session, project: at, file, client, process, beat_s: beat, last_beat_s })
 }
 
 impl Known {
@@ -146,15 +149,12 @@ impl Known {
         let Some(pane) = self.recorded_pane() else { return Terminal::NotRecorded };
         match self.recorded_server() {
             Some(server) => floor.has(&server, pane),
-            // The client tells the pane and not the server: on any of them.
-            None => {
-                let answers: Vec<Terminal> =
-                    floor.servers.keys().map(|server| floor.has(server, pane)).collect();
-                [Terminal::Present, Terminal::Error]
-                    .into_iter()
-                    .find(|answer| answers.contains(answer))
-                    .unwrap_or(if answers.is_empty() { Terminal::Error } else { Terminal::Absent })
+            // The client tells the pane and not the server: on any of them. It may be on one that nobody knows, so that
+            // its absence is never sure.
+            None if floor.servers.keys().any(|server| floor.has(server, pane) == Terminal::Present) => {
+                Terminal::Present
             }
+            None => Terminal::Error,
         }
     }
 

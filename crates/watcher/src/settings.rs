@@ -1,6 +1,7 @@
 //! The watcher's part of the user's configuration: `"watch": {...}` in `config.json`. A project's file has no say here:
 //! whatever types or runs is the user's alone.
 
+use std::io;
 use std::time::Duration;
 
 use screens::limit::Wording;
@@ -80,6 +81,14 @@ pub enum SettingsError {
         /// What the reader said.
         error: serde_json::Error,
     },
+    /// The file is there and cannot be read.
+    #[error("{path} cannot be read ({error})")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the system said.
+        error: io::Error,
+    },
     /// The resume text could choose something in a menu.
     #[error("{path}: watch.resume_text {reason}")]
     ResumeText {
@@ -97,11 +106,13 @@ impl Settings {
     /// The file is there and cannot be used: nothing of it is.
     pub fn read(env: &Env) -> Result<Self, SettingsError> {
         let Some(folder) = env.user_config_dir() else { return Ok(Self::default()) };
-        let Some(bytes) = Dir::open(&folder).ok().and_then(|dir| dir.read(config::USER_FILE, LIMIT).ok())
-        else {
-            return Ok(Self::default());
-        };
         let path = folder.join(config::USER_FILE).display().to_string();
+        let bytes = match Dir::open(&folder).and_then(|dir| dir.read(config::USER_FILE, LIMIT)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            // It may say that nothing is to be typed.
+            Err(error) => return Err(SettingsError::Unreadable { path, error }),
+        };
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let file: File = serde_json::from_slice(bytes)
             .map_err(|error| SettingsError::Damaged { path: path.clone(), error })?;
@@ -147,8 +158,11 @@ pub fn fault_of(text: &str) -> Option<&'static str> {
     if text.chars().any(|c| c.is_numeric() || matches!(c, 'j' | 'k')) {
         return Some("holds a digit, a j or a k, which choose a row in a menu");
     }
-    if text.starts_with(['/', '!', '#', '@', '-']) {
+    if text.trim_start().starts_with(['/', '!', '#', '@', '-', '&', '?']) {
         return Some("begins with a sign that makes it a command");
+    }
+    if text.trim_end().ends_with('\\') {
+        return Some("ends in a backslash, which makes a line break of Enter");
     }
     if screens::Wordings::default().kind(text).is_some() {
         return Some("speaks of a limit or an error, which would be read as one");
@@ -189,6 +203,8 @@ mod tests {
             "/clear",
             "adjust",
             "!ls",
+            " /clear",
+            "go on \\",
             "go on after the usage limit",
             &"o".repeat(201),
         ] {
@@ -199,5 +215,10 @@ mod tests {
         }
         assert!(matches!(read(r#"{"watch":{"resume_text":"1"}}"#), Err(SettingsError::ResumeText { .. })));
         assert!(matches!(read(r#"{"watch":{"menu":"yes"}}"#), Err(SettingsError::Damaged { .. })));
+        // A file that cannot be read may forbid everything.
+        let top = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(top.path().join("recovery").join(config::USER_FILE)).unwrap();
+        let env = Env::of(&[(env::XDG_CONFIG_HOME, top.path().as_os_str())]);
+        assert!(matches!(Settings::read(&env), Err(SettingsError::Unreadable { .. })));
     }
 }

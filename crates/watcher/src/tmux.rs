@@ -115,7 +115,12 @@ impl Terminals for Tmux {
     }
 
     fn type_text(&mut self, target: &Target, text: &str) -> Result<(), TerminalError> {
-        self.ask(&target.server, &["send-keys", "-t", &target.pane, "-l", "--", text], 0).map(drop)
+        // A semicolon at the end of an argument would end the command there.
+        let text = match text.strip_suffix(';') {
+            Some(rest) => format!("{rest}\\;"),
+            None => text.to_owned(),
+        };
+        self.ask(&target.server, &["send-keys", "-t", &target.pane, "-l", "--", &text], 0).map(drop)
     }
 
     fn press_enter(&mut self, target: &Target) -> Result<(), TerminalError> {

@@ -88,10 +88,9 @@ impl<W: World> Watcher<W> {
         interval: Duration,
         dir: Option<Dir>,
     ) -> Self {
-        let memory = match dir.as_ref().and_then(|dir| Dir::open(dir.path()).ok()) {
-            Some(dir) => Memory::read(dir),
-            None => Memory::fleeting(),
-        };
+        // Without a memory on disk no key is sent.
+        let own = dir.as_ref().and_then(|dir| Dir::open(dir.path()).ok());
+        let memory = own.map_or_else(Memory::fleeting, Memory::read);
         Self {
             wordings: Wordings::with(settings.wordings.clone()),
             world,
@@ -233,7 +232,7 @@ impl<W: World> Watcher<W> {
                 transcript,
                 file: &known.file,
                 now: tick.now,
-                last_beat_s: known.last_beat_s,
+                last_beat_s: known.beat_s,
                 seen: self.growing.remove(&known.id),
                 budget: Budget::default(),
             };
