@@ -28,9 +28,11 @@ pub mod mcp_server;
 pub mod process;
 pub mod sandbox;
 pub mod session;
+pub mod shifted_clock;
 pub mod story;
 pub mod tmux;
 pub mod wait;
+pub mod watch;
 pub mod wiring;
 
 use std::path::{Path, PathBuf};
