@@ -193,7 +193,7 @@ fn left_by_the_client(scan: &Scan<'_>, owners: &Owners, marked: &[Candidate]) ->
                 // Its folder knows its process: it was judged by that.
                 Some((_, dir)) if session_file::read(&dir).is_some() => return None,
                 // Without a mark it ended well, or was told.
-                Some((sessions, _)) if is_marked(sessions, &name) => ToldBy::TakingItsMark,
+                Some((sessions, _)) if Session::is_marked_open(sessions, &name) => ToldBy::TakingItsMark,
                 Some(_) => return None,
             };
             let tail = transcript::tail(&transcript_path(&config, &client.cwd, &client.session_id))
@@ -219,10 +219,6 @@ fn left_by_the_client(scan: &Scan<'_>, owners: &Owners, marked: &[Candidate]) ->
             })
         })
         .collect()
-}
-
-fn is_marked(sessions: &Dir, name: &str) -> bool {
-    sessions.folder(layout::OPEN_SESSIONS).is_ok_and(|open| open.has(name))
 }
 
 /// Where the client keeps a transcript: every character of the start folder that is no letter or digit becomes `-`.
@@ -254,20 +250,22 @@ impl Repair for Tell {
     }
 }
 
-/// Takes the right to tell. A kill right after it leaves the session untold: better than told twice.
+/// Takes the right to tell. The session stays one that did not end: what it knew may still be saved, and `recovery resume`
+/// lists it. A kill right after it leaves the session untold: better than told twice.
 fn claim(sessions: &Dir, one: &Candidate) -> bool {
     let won = match one.mark {
         ToldBy::TakingItsMark => Session::unmark_open(sessions, &one.name),
         ToldBy::MakingItsFolder => sessions.make_folder(&one.name).is_ok_and(|(_, made)| made),
     };
-    if won && let Ok(dir) = sessions.folder(&one.name) {
+    if won
+        && one.mark == ToldBy::MakingItsFolder
+        && let Ok(dir) = sessions.folder(&one.name)
+    {
         // So that it is removed one day; nobody else writes here any more.
-        if one.mark == ToldBy::MakingItsFolder && !sessions.has(layout::GITIGNORE) {
+        if !sessions.has(layout::GITIGNORE) {
             let _ = dir.create_new(layout::GITIGNORE, layout::GITIGNORE_TEXT);
         }
-        if status::read(&dir) != Some(Status::Scavenged) {
-            let _ = status::write(&dir, Status::Ended);
-        }
+        let _ = status::write(&dir, Status::Ended);
     }
     won
 }

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    explain::ExplainArguments, install::InstallArguments, reset::ResetArguments,
+    explain::ExplainArguments, install::InstallArguments, reset::ResetArguments, resume::ResumeArguments,
     uninstall::UninstallArguments, watch::WatchArguments,
 };
 
@@ -28,6 +28,7 @@ pub(crate) enum Verb {
     Install(InstallArguments),
     Uninstall(UninstallArguments),
     Watch(WatchArguments),
+    Resume(ResumeArguments),
     Explain(ExplainArguments),
     Reset(ResetArguments),
 }

@@ -38,8 +38,8 @@ const EXAMPLES: &str = r#"Topics:
   limit       what a message of the client says is used up, and when it is over
               `text`, `now` (RFC 3339), `host_tz`
   screen      what a captured pane shows, and which key, if any, is right
-              `screen`, `now` (RFC 3339), `memory` (of the former answer), `first_seen`, and `pane` with
-              `pane_id`, `in_mode`, `foreground`, `width`, `height`, `host_tz`, `capture`, `client`,
+              `screen`, `now` (RFC 3339), `memory` (of the former answer), `first_seen`, `pane`: an object
+              of `pane_id`, `in_mode`, `foreground`, `width`, `height`, `host_tz`, `capture`, `client`,
               `session_status`, `waiting_for`, `stop_failure`
   tmux-target how a recorded session or pane is named to tmux, and whether it is there
               `recorded`, `sessions`, `panes`, `tmux_error`

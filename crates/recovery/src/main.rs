@@ -15,6 +15,7 @@ mod programs;
 mod project;
 mod purge;
 mod reset;
+mod resume;
 mod scope;
 mod settings;
 mod uninstall;
@@ -50,6 +51,7 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
         Verb::Install(arguments) => install::run(&arguments, &environment()?, printer),
         Verb::Uninstall(arguments) => uninstall::run(&arguments, &environment()?, printer),
         Verb::Explain(arguments) => explain::run(&arguments, printer),
+        Verb::Resume(arguments) => resume::run(&arguments, &environment()?, printer),
         Verb::Watch(arguments) => watch::run(&arguments, &environment()?, printer),
         Verb::Reset(arguments) => reset::run(&arguments, &environment()?, printer),
     }

@@ -322,7 +322,10 @@ fn by_phrase(text: &str) -> Option<ApiClass> {
                 "organization has disabled",
             ],
         ),
-        (ApiClass::Billing, &["credit balance is too low", "payment required", "billing_error"]),
+        (
+            ApiClass::Billing,
+            &["credit balance is too low", "credit balance too low", "payment required", "billing_error"],
+        ),
     ];
     // A status in front means that what follows is the service's text about *our* request: only a few phrases count.
     let quotes_request = matches!(status_code(text), Some(code) if code == 400 || code == 404);
@@ -691,6 +694,7 @@ mod tests {
             ("authentication_failed", "Not logged in · Please run /login", ApiClass::Auth),
             ("unknown", r#"API Error: 401 {"type":"error"} · Please run /login"#, ApiClass::Auth),
             ("billing_error", "Credit balance is too low", ApiClass::Billing),
+            ("billing_error", "Credit balance too low · Add funds: https://a.example", ApiClass::Billing),
             ("unknown", "API Error: 402 pay first", ApiClass::Billing),
             (
                 "unknown",

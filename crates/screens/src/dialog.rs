@@ -1,6 +1,9 @@
 //! Selectors and questions: what waits for a person.
 
-use crate::screen::{Line, Screen};
+use crate::{
+    history::Native,
+    screen::{Line, Screen},
+};
 
 /// So many of the lowest lines are searched; a dialog stands at the bottom.
 const DEEPEST: usize = 34;
@@ -10,6 +13,7 @@ const LOWEST: usize = 6;
 /// The row of the limit menu that only closes it.
 pub(crate) const WAIT_ROW: &str = "Stop and wait for limit to reset";
 const MENU_TITLE: &str = "What do you want to do?";
+const MENU_KEYS: &str = "Enter to confirm · Esc to cancel";
 /// How other rows of the limit menu begin. `Don't continue automatically` is none of them: then the client is armed.
 const OTHER_ROWS: [&str; 8] =
     ["Upgrade", "Wait here", "Switch to", "Add funds", "Buy", "Request", "Use ", "Turn on"];
@@ -56,9 +60,10 @@ pub(crate) fn find(screen: &Screen) -> Option<Dialog> {
         return Some(menu);
     }
     let has_marker = rows.iter().any(|row| row.is_marked);
-    let lowest: Vec<&Line> = region.iter().rev().take(LOWEST).map(|(_, line)| *line).collect();
-    let has_keys = lowest.iter().any(|line| names_keys(line.body()));
-    let asks = lowest.iter().any(|line| asks_in_words(line.body()));
+    let lowest: Vec<&Line> =
+        region.iter().skip(region.len().saturating_sub(LOWEST)).map(|(_, line)| *line).collect();
+    let has_keys = names_keys(&together(&lowest));
+    let asks = asks_in_words(&together(&lowest)) || lowest.iter().any(|line| asks_for_a_secret(line.body()));
     if !has_marker && !has_keys && !asks {
         return None;
     }
@@ -68,20 +73,38 @@ pub(crate) fn find(screen: &Screen) -> Option<Dialog> {
 
 /// Returns whether a selector or a question stands among these lines of a footer.
 pub(crate) fn stands_in(lines: &[&Line]) -> bool {
-    lines.iter().any(|line| {
-        let body = line.body();
-        numbered(body).is_some_and(|(is_marked, _)| is_marked)
-            || asks_in_words(body)
-            || (names_keys(body) && !is_native(body))
-    })
+    let text = together(lines);
+    lines.iter().any(|line| numbered(line.body()).is_some_and(|(is_marked, _)| is_marked))
+        || lines.iter().any(|line| asks_for_a_secret(line.body()))
+        || asks_in_words(&text)
+        // The client's own continuation names Esc there.
+        || (names_keys(&text) && native_of(lines).is_none())
 }
 
-/// The client's own continuation names Esc in the footer of a live input line.
-fn is_native(body: &str) -> bool {
-    let lower = body.to_lowercase();
-    ["continuing automatically", "continuing shortly", "press enter to continue"]
-        .iter()
-        .any(|it| lower.contains(it))
+/// Returns what the footer says of the client's own continuation. Narrow panes wrap and cut it, so blanks do not count
+/// and its beginning is enough.
+pub(crate) fn native_of(footer: &[&Line]) -> Option<Native> {
+    let text = squeezed(&together(footer)).to_lowercase();
+    if text.contains("pressentertocontinue") {
+        Some(Native::Stale)
+    } else if text.contains("continuingshortly") {
+        Some(Native::Shortly)
+    } else if ["continuingauto", "⚠usagelimit", "⚠yourusagelimit"].iter().any(|words| text.contains(words))
+    {
+        Some(Native::Armed)
+    } else {
+        None
+    }
+}
+
+/// The lines as one text.
+fn together(lines: &[&Line]) -> String {
+    lines.iter().map(|line| line.body()).collect::<Vec<_>>().join(" ")
+}
+
+/// The text without blanks: what is left when the place of a wrap does not matter.
+fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 fn opened(screen: &Screen) -> Vec<Line> {
@@ -89,7 +112,7 @@ fn opened(screen: &Screen) -> Vec<Line> {
 }
 
 /// `❯ 1. Yes`, `2) No`: whether the marker stands on the row, and its text.
-fn numbered(body: &str) -> Option<(bool, &str)> {
+pub(crate) fn numbered(body: &str) -> Option<(bool, &str)> {
     let unmarked = body.trim_start_matches(['❯', '›', '▶', '▸', '→', '➤', '>', '»', '*', '●', '◉']);
     let is_marked = unmarked.len() < body.len();
     let row = unmarked.trim_start();
@@ -105,7 +128,7 @@ fn rows(region: &[(usize, &Line)]) -> Vec<Row> {
     for (at, line) in region {
         if let Some((is_marked, text)) = numbered(line.body()) {
             rows.push(Row { at: *at, is_marked, text: text.to_owned() });
-        } else if let Some(row) = rows.last_mut().filter(|row| row.at + 1 == *at && line.indent() >= 4) {
+        } else if let Some(row) = rows.last_mut().filter(|row| row.at + 1 == *at) {
             row.at = *at;
             row.text.push(' ');
             row.text.push_str(line.body());
@@ -115,25 +138,42 @@ fn rows(region: &[(usize, &Line)]) -> Vec<Row> {
 }
 
 fn limit_menu(region: &[(usize, &Line)], rows: &[Row]) -> Option<Dialog> {
-    let title = region.iter().rposition(|(_, line)| line.body() == MENU_TITLE)?;
+    // A narrow pane wraps the title.
+    let (title, title_lines) = (0..region.len()).rev().find_map(|at| {
+        (1..=3)
+            .find(|&count| {
+                let lines = region.get(at..at + count).unwrap_or_default();
+                squeezed(&together(&lines.iter().map(|(_, line)| *line).collect::<Vec<_>>()))
+                    == squeezed(MENU_TITLE)
+            })
+            .map(|count| (at, count))
+    })?;
     let title_at = region[title].0;
     let rows: Vec<&Row> = rows.iter().filter(|row| row.at > title_at).collect();
-    if !rows.iter().any(|row| row.text == WAIT_ROW) {
+    if !rows.iter().any(|row| is_wait_row(&row.text)) {
         return None;
     }
     let mut marked = rows.iter().filter(|row| row.is_marked);
-    let row = marked.next()?.text.clone();
-    let is_armed = rows.iter().any(|row| row.text.replace('’', "'").starts_with("Don't continue"));
-    let is_row =
-        |row: &&&Row| row.text == WAIT_ROW || OTHER_ROWS.iter().any(|known| row.text.starts_with(known));
+    let row = &marked.next()?.text;
+    let row = if is_wait_row(row) { WAIT_ROW.to_owned() } else { row.clone() };
+    let is_armed = rows.iter().any(|row| begins(&row.text.replace('’', "'"), "Don't continue"));
+    let is_row = |text: &str| is_wait_row(text) || OTHER_ROWS.iter().any(|known| begins(text, known));
     // Nothing but the keys may stand below the rows, and nothing but blanks between title and rows.
     let last_row = rows.iter().map(|row| row.at).max().unwrap_or_default();
-    let mut below = region.iter().filter(|(at, _)| *at > last_row);
-    let is_ended = below.next().is_some_and(|(_, line)| line.body() == "Enter to confirm · Esc to cancel")
-        && below.next().is_none();
-    let is_whole = region.get(title + 1).is_some_and(|(_, line)| numbered(line.body()).is_some());
-    let is_known = marked.next().is_none() && is_ended && is_whole && rows.iter().all(|row| is_row(&row));
+    let below: Vec<&Line> = region.iter().filter(|(at, _)| *at > last_row).map(|(_, line)| *line).collect();
+    let is_ended = squeezed(&together(&below)) == squeezed(MENU_KEYS);
+    let is_whole = region.get(title + title_lines).is_some_and(|(_, line)| numbered(line.body()).is_some());
+    let is_known =
+        marked.next().is_none() && is_ended && is_whole && rows.iter().all(|row| is_row(&row.text));
     Some(Dialog::LimitMenu { title_at, row, is_known, is_armed })
+}
+
+fn is_wait_row(text: &str) -> bool {
+    squeezed(text) == squeezed(WAIT_ROW)
+}
+
+fn begins(text: &str, start: &str) -> bool {
+    squeezed(text).starts_with(&squeezed(start))
 }
 
 /// `Enter to confirm · Esc to cancel`, `↑/↓ to navigate`: only dialogs explain their keys so.
@@ -158,7 +198,7 @@ fn names_keys(body: &str) -> bool {
     KEYS.iter().any(|keys| lower.contains(keys))
 }
 
-/// `[y/N]`, `Are you sure`, `Password:`.
+/// `[y/N]`, `Are you sure`.
 fn asks_in_words(body: &str) -> bool {
     const WORDS: [&str; 12] = [
         "[y/n]",
@@ -176,8 +216,13 @@ fn asks_in_words(body: &str) -> bool {
     ];
     let lower = body.to_lowercase();
     WORDS.iter().any(|words| lower.contains(words))
-        || (lower.ends_with(':')
-            && ["password", "passphrase", "token", "passcode"].iter().any(|it| lower.contains(it)))
+}
+
+/// `Password:`, `Enter passphrase for key:`.
+fn asks_for_a_secret(body: &str) -> bool {
+    let lower = body.to_lowercase();
+    lower.ends_with(':')
+        && ["password", "passphrase", "token", "passcode"].iter().any(|it| lower.contains(it))
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@ use crate::{
     screen::{Line, Screen},
 };
 
+/// In more lines than this no message is wrapped.
+const MOST_WRAPS: usize = 20;
+
 /// The client's own continuation at a limit, as its notices and its footer tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Native {
@@ -104,6 +107,7 @@ struct Piece {
     text: String,
     /// Columns it takes on the screen, with its indent.
     width: usize,
+    indent: usize,
     /// At the edge: cut there by the terminal, not wrapped by the interface.
     is_cut: bool,
 }
@@ -211,10 +215,8 @@ impl Reader<'_> {
     fn status(&mut self, text: &str) {
         if text.starts_with("Waiting for") && text.contains("background") {
             self.history.has_background = true;
-        } else if is_running(text) {
-            self.history.is_working = true;
         } else {
-            self.history.is_working = false;
+            self.history.is_working = is_running(text);
         }
     }
 
@@ -274,7 +276,7 @@ impl Reader<'_> {
     /// Takes a message about a limit. `may_quote`: text of the model can look like this, so a limit needs the client's
     /// own word for it, or a client whose limits are drawn so.
     fn message(&mut self, block: &Block, may_quote: bool) -> bool {
-        let Some(banner) = self.banner(&block.lines) else { return false };
+        let Some(banner) = self.banner(block) else { return false };
         let is_limit = matches!(banner.limit.kind, Kind::UsageLimit | Kind::ModelLimit | Kind::Billing);
         let is_old_drawing = block.head == Head::Plain && self.is_old_sign;
         if may_quote && is_limit && !is_old_drawing && !self.is_told(&banner) {
@@ -298,9 +300,15 @@ impl Reader<'_> {
     }
 
     /// Reads the longest beginning of the lines that is a whole message; the interface puts a line of advice below.
-    fn banner(&self, lines: &[Piece]) -> Option<Banner> {
-        for count in (1..=lines.len().min(8)).rev() {
-            if count < lines.len() && !ends_by_itself(lines, count, self.width) {
+    fn banner(&self, block: &Block) -> Option<Banner> {
+        let lines = &block.lines[..];
+        // Results are wrapped at the edge, answers and notices up to a fifth before it.
+        let room = self.width.map(|width| match block.head {
+            Head::Result => width.saturating_sub(2),
+            _ => width * 4 / 5,
+        });
+        for count in (1..=lines.len().min(MOST_WRAPS)).rev() {
+            if count < lines.len() && !ends_by_itself(lines, count, room) {
                 continue;
             }
             let text = joined(&lines[..count], self.width);
@@ -308,10 +316,10 @@ impl Reader<'_> {
             if text.chars().count() > 600 || is_notice_like(text) {
                 continue;
             }
-            if let Some(limit) = self.wordings.banner(text, self.moment) {
-                if is_whole(text, limit.kind) {
-                    return Some(Banner { text: text.to_owned(), limit });
-                }
+            if let Some(limit) = self.wordings.banner(text, self.moment)
+                && is_whole(text, limit.kind)
+            {
+                return Some(Banner { text: text.to_owned(), limit });
             }
         }
         None
@@ -327,23 +335,20 @@ pub(crate) fn same_text(one: &str, other: &str) -> bool {
 }
 
 /// Whether lines `count` and `count + 1` are separate: a command stands there, or its first word had had room.
-fn ends_by_itself(lines: &[Piece], count: usize, width: Option<usize>) -> bool {
+fn ends_by_itself(lines: &[Piece], count: usize, room: Option<usize>) -> bool {
     let (last, next) = (&lines[count - 1], &lines[count]);
     if is_advice(&next.text) {
         return true;
     }
     let word = next.text.split(' ').next().unwrap_or_default().chars().count();
-    // The interface wraps up to a fifth before the edge.
-    width.is_some_and(|width| !next.is_cut && last.width + 1 + word <= width * 4 / 5)
+    room.is_some_and(|room| !next.is_cut && last.width + 1 + word <= room)
 }
 
 /// Lines that the interface puts below a message.
 fn is_advice(text: &str) -> bool {
     const COMMANDS: [&str; 6] =
         ["/upgrade", "/usage-credits", "/extra-usage", "/rate-limit-options", "/login", "/model"];
-    COMMANDS.iter().any(|command| text.starts_with(command))
-        || text.to_lowercase().starts_with("continuing automatically")
-        || text.to_lowercase().starts_with("continuing shortly")
+    COMMANDS.iter().any(|command| text.starts_with(command)) || text.to_lowercase().starts_with("continuing")
 }
 
 /// Returns whether a message ends where its wording ends: prose that only begins with it goes on.
@@ -413,7 +418,9 @@ fn is_name_of_limit(text: &str) -> bool {
     let mut sentences = text.split(['.', '|', '(']).map(str::trim);
     let first = sentences.next().unwrap_or_default();
     let last = first.rsplit(' ').next().unwrap_or_default().trim_matches(|c: char| !c.is_alphanumeric());
-    first.split(' ').count() <= 12 && ENDS.iter().any(|end| last.eq_ignore_ascii_case(end))
+    !first.contains(',')
+        && first.split(' ').count() <= 12
+        && ENDS.iter().any(|end| last.eq_ignore_ascii_case(end))
 }
 
 /// The client's notices about its own continuation. `Off` here: it went on.
@@ -487,7 +494,7 @@ fn joined(lines: &[Piece], width: Option<usize>) -> String {
     let mut text = String::new();
     let mut before = 0;
     for line in lines {
-        let is_cut_in_word = line.is_cut && width.is_some_and(|width| before >= width);
+        let is_cut_in_word = line.is_cut && line.indent == 0 && width.is_some_and(|width| before >= width);
         if !text.is_empty() && !is_cut_in_word {
             text.push(' ');
         }
@@ -504,7 +511,12 @@ fn blocks(lines: &[Line], width: Option<usize>) -> Vec<Block> {
     let mut is_open = false;
     for line in lines {
         let boxed = line.unboxed();
-        if line.is_blank() || line.is_rule() || line.is_box_top() || line.is_box_bottom() {
+        if line.is_blank()
+            || line.is_rule()
+            || line.is_panel_edge()
+            || line.is_box_top()
+            || line.is_box_bottom()
+        {
             (is_apart, is_open) = (true, false);
             continue;
         }
@@ -513,7 +525,7 @@ fn blocks(lines: &[Line], width: Option<usize>) -> Vec<Block> {
                 (is_apart, is_open) = (true, false);
                 continue;
             }
-            let piece = Piece { text: plain(&inner.text), width: 0, is_cut: false };
+            let piece = Piece { text: plain(&inner.text), width: 0, is_cut: false, indent: 0 };
             match blocks.last_mut() {
                 Some(block) if is_open && block.head == Head::Box => block.lines.push(piece),
                 _ => blocks.push(Block {
@@ -530,11 +542,14 @@ fn blocks(lines: &[Line], width: Option<usize>) -> Vec<Block> {
         let (head, body) = head(line);
         let indent = line.indent();
         let last = blocks.last_mut().filter(|_| is_open);
-        let is_cut = indent == 0
-            && last.as_ref().and_then(|block| block.lines.last()).is_some_and(|last| {
-                width.is_some_and(|width| last.width + 1 >= width && last.width <= width)
-            });
-        let piece = Piece { text: plain(body), width: line.width(), is_cut: is_cut && head == Head::Plain };
+        // Cut at the edge by the terminal; a blank there is either swallowed or begins the next line.
+        let is_cut = last.as_ref().and_then(|block| block.lines.last()).is_some_and(|last| {
+            width.is_some_and(|width| {
+                last.width <= width && last.width + usize::from(indent == 0) >= width && indent <= 1
+            })
+        });
+        let piece =
+            Piece { text: plain(body), width: line.width(), is_cut: is_cut && head == Head::Plain, indent };
         match last {
             Some(block)
                 if head == Head::Plain
@@ -550,10 +565,10 @@ fn blocks(lines: &[Line], width: Option<usize>) -> Vec<Block> {
         }
         (is_apart, is_open) = (false, true);
     }
-    if lines.last().is_some_and(|line| !line.is_blank()) {
-        if let Some(last) = blocks.last_mut() {
-            last.touches = true;
-        }
+    if lines.last().is_some_and(|line| !line.is_blank())
+        && let Some(last) = blocks.last_mut()
+    {
+        last.touches = true;
     }
     blocks
 }

@@ -177,6 +177,11 @@ fn content(inside: &[Line], is_styled: bool) -> Option<(bool, Content)> {
     if !after.is_empty() && !after.starts_with([' ', '\u{a0}']) {
         return None;
     }
+    // `❯ 1. Yes` and more rows: a list that happens to stand between rules.
+    let is_list = inside[1..].iter().any(|line| dialog::numbered(line.body()).is_some());
+    if is_list && dialog::numbered(after.trim()).is_some() {
+        return None;
+    }
     let mut text = after.trim().to_owned();
     // The first character lies under the cursor and is drawn reversed, hint or not.
     let mut letters = first.text.chars().zip(&first.faint).skip(1).filter(|(c, _)| !c.is_whitespace());

@@ -432,10 +432,18 @@ impl Decision<'_> {
 
     fn is_told(&self, event: &Event) -> bool {
         let failure = self.look.pane.main_failure();
-        failure
-            .and_then(|failure| failure.last_assistant_message.as_deref())
-            .is_some_and(|told| same_text(told, &event.text))
+        let told = failure.and_then(|failure| failure.last_assistant_message.as_deref());
+        told.is_some_and(|told| {
+            // Such an error ends in an address or an id; a limit ends in its reset, which counts.
+            same_text(told, &event.text)
+                || (is_passing(event.kind) && same_text(&head(told), &head(&event.text)))
+        })
     }
+}
+
+/// The beginning of a message, which says what happened.
+fn head(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).take(30).collect()
 }
 
 fn demand(holds: bool, lacking: &'static str) -> Result<(), &'static str> {

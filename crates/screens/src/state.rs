@@ -161,7 +161,7 @@ pub(crate) fn read(text: &str, pane: &Pane, wordings: &Wordings, moment: &Moment
     let live = live.filter(|line| {
         line.frame != Frame::Bare || (program == Foreground::Client && history.is_banner_last)
     });
-    if let Some(native) = native_of(footer) {
+    if let Some(native) = dialog::native_of(&footer.iter().collect::<Vec<_>>()) {
         history.native = native;
     } else if matches!(history.native, Native::Armed | Native::Shortly | Native::Stale) && live.is_some() {
         // Only the footer tells that a continuation is pending; notices stay when the session is resumed later.
@@ -257,21 +257,4 @@ fn verdict(state: &State, message: Option<&Message>, is_live: bool) -> Verdict {
 fn is_limit_of_others(text: &str) -> bool {
     let lower = text.to_lowercase();
     !lower.starts_with("credit balance") && !lower.starts_with("api error")
-}
-
-/// What the footer says of the client's own continuation. Narrow panes cut it, so its beginning counts.
-fn native_of(footer: &[Line]) -> Option<Native> {
-    let text = footer.iter().map(|line| line.body()).collect::<Vec<_>>().join(" ").to_lowercase();
-    if text.contains("press enter to continue") {
-        Some(Native::Stale)
-    } else if text.contains("continuing shortly") {
-        Some(Native::Shortly)
-    } else if text.contains("continuing auto")
-        || text.contains("⚠ usage limit")
-        || text.contains("⚠ your usage limit")
-    {
-        Some(Native::Armed)
-    } else {
-        None
-    }
 }

@@ -15,6 +15,8 @@ pub const CLAUDE_PID: &str = "CLAUDE_PID";
 pub const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
 /// Session id of the client a command runs in.
 pub const CLAUDE_CODE_SESSION_ID: &str = "CLAUDE_CODE_SESSION_ID";
+/// How the client was started: `cli` for a person, `sdk-cli` for one answer.
+pub const CLAUDE_CODE_ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";
 /// Home of the user.
 pub const HOME: &str = "HOME";
 /// Folders that are searched for programs.

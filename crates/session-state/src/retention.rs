@@ -32,7 +32,9 @@ pub fn remove(sessions: &Dir, name: &str) -> bool {
         return false;
     }
     for file in dir.names(NAMES) {
-        if dir.remove_file(&file).is_err() {
+        let removed =
+            if file == layout::HANDOFFS { remove_handoffs(&dir) } else { dir.remove_file(&file).is_ok() };
+        if !removed {
             return false;
         }
     }
@@ -51,17 +53,22 @@ pub fn sweep(sessions: &Dir, current: &str, now: Now) -> usize {
         .skip(start)
         .take(names.len().min(LOOKS))
         .filter(|name| name.as_str() != current && !name.starts_with('.'))
-        .filter(|name| sessions.folder(name).is_ok_and(|dir| is_expired(&dir, now)))
+        .filter(|name| sessions.folder(name).is_ok_and(|dir| is_expired(sessions, name, &dir, now)))
         .take(MAX_AT_ONCE)
         .filter(|name| remove(sessions, name))
         .count()
 }
 
-fn is_expired(dir: &Dir, now: Now) -> bool {
+fn is_expired(sessions: &Dir, name: &str, dir: &Dir, now: Now) -> bool {
     let days = match status::read(dir) {
         Some(status::Status::Ended | status::Status::Superseded) => ENDED_DAYS,
         Some(status::Status::Scavenged) => TOLD_DAYS,
-        // Without an end mark it may be wanted by the next start; once told it has one.
+        // Whoever tells of a session that was cut off takes its mark away; until then it is wanted.
+        Some(status::Status::Running) | None
+            if dir.has(layout::SESSION) && !Session::is_marked_open(sessions, name) =>
+        {
+            TOLD_DAYS
+        }
         Some(status::Status::Running) | None => return false,
     };
     let last = [
@@ -74,9 +81,23 @@ fn is_expired(dir: &Dir, now: Now) -> bool {
 }
 
 fn only_ours(dir: &Dir) -> bool {
-    dir.names(NAMES)
-        .iter()
-        .all(|name| layout::is_ours(name) && dir.stat(name).is_some_and(|s| s.kind == FileKind::File))
+    dir.names(NAMES).iter().all(|name| {
+        if name == layout::HANDOFFS {
+            return dir.folder(name).is_ok_and(|handoffs| holds_scavenged_alone(&handoffs));
+        }
+        layout::is_ours(name) && dir.stat(name).is_some_and(|s| s.kind == FileKind::File)
+    })
+}
+
+/// The folder of hand-overs is other programs' too.
+fn holds_scavenged_alone(handoffs: &Dir) -> bool {
+    handoffs.names(NAMES).iter().all(|name| name == layout::SCAVENGED || layout::is_temporary(name))
+}
+
+fn remove_handoffs(dir: &Dir) -> bool {
+    let Ok(handoffs) = dir.folder(layout::HANDOFFS) else { return false };
+    handoffs.names(NAMES).iter().all(|name| handoffs.remove_file(name).is_ok())
+        && dir.remove_folder(layout::HANDOFFS).is_ok()
 }
 
 /// Whether the journal holds more than the crash check's own notes.
@@ -87,5 +108,80 @@ fn has_facts(dir: &Dir) -> bool {
                 .map_or(true, |fact| fact.k != What::Said || fact.cls != "crash")
         }),
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::Status;
+
+    const DAY_MS: i64 = 86_400_000;
+
+    struct Old {
+        _top: tempfile::TempDir,
+        sessions: Dir,
+    }
+
+    /// A session whose last beat was at day 0.
+    fn old(status: Option<Status>, marked: bool) -> Old {
+        let top = tempfile::tempdir().unwrap();
+        let project = crate::Project { root: top.path().to_owned(), state: top.path().to_owned() };
+        let session = Session::make(&project, "s").unwrap();
+        heartbeat::beat(&session.dir, Now(0)).unwrap();
+        session.dir.replace(layout::SESSION, b"{\"v\":1}", false).unwrap();
+        if let Some(status) = status {
+            status::write(&session.dir, status).unwrap();
+            let file = std::fs::File::open(session.dir.path().join(layout::STATUS)).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        }
+        if !marked {
+            assert!(Session::unmark_open(&session.sessions, "s"));
+        }
+        Old { sessions: project.sessions().unwrap(), _top: top }
+    }
+
+    impl Old {
+        fn is_swept(&self, day: i64, milliseconds: i64) -> bool {
+            sweep(&self.sessions, "other", Now(day * DAY_MS + milliseconds)) == 1
+        }
+    }
+
+    #[test]
+    fn each_kind_has_its_days() {
+        for (status, marked, days) in [
+            (Some(Status::Ended), false, ENDED_DAYS),
+            (Some(Status::Superseded), false, ENDED_DAYS),
+            (Some(Status::Scavenged), true, TOLD_DAYS),
+            (Some(Status::Running), false, TOLD_DAYS),
+            (None, false, TOLD_DAYS),
+        ] {
+            let old = old(status, marked);
+            assert!(!old.is_swept(days, 0), "{status:?}: exactly {days} days");
+            assert!(old.is_swept(days, 1_000), "{status:?}: a second more");
+        }
+        for status in [Some(Status::Running), None] {
+            assert!(!old(status, true).is_swept(1_000, 0), "nobody was told of it");
+        }
+    }
+
+    #[test]
+    fn what_was_saved_goes_with_its_session_and_a_foreign_hand_over_keeps_it() {
+        let old = old(Some(Status::Scavenged), true);
+        let handoffs = old.sessions.path().join("s").join(layout::HANDOFFS);
+        std::fs::create_dir(&handoffs).unwrap();
+        std::fs::write(handoffs.join(layout::SCAVENGED), "x").unwrap();
+        std::fs::write(handoffs.join("stage-1.md"), "x").unwrap();
+        assert!(!old.is_swept(1_000, 0));
+        std::fs::remove_file(handoffs.join("stage-1.md")).unwrap();
+        assert!(old.is_swept(1_000, 0));
+        assert!(!handoffs.exists());
+    }
+
+    #[test]
+    fn a_folder_without_our_session_file_may_be_another_programs() {
+        let old = old(None, false);
+        std::fs::remove_file(old.sessions.path().join("s").join(layout::SESSION)).unwrap();
+        assert!(!old.is_swept(1_000, 0));
     }
 }

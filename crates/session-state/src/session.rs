@@ -68,6 +68,12 @@ impl Session {
         Ok(open)
     }
 
+    /// Whether a session has its mark: it has not ended well, and nobody was told.
+    #[must_use]
+    pub fn is_marked_open(sessions: &Dir, name: &str) -> bool {
+        sessions.folder(layout::OPEN_SESSIONS).is_ok_and(|open| open.has(name))
+    }
+
     /// Takes the mark away. Returns whether this call did it: of several, one.
     #[must_use]
     pub fn unmark_open(sessions: &Dir, name: &str) -> bool {

@@ -45,6 +45,13 @@ pub struct SessionFile {
     /// The client's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_version: Option<String>,
+    /// How the client was started: `cli` for a person, `sdk-cli` for one answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entrypoint: Option<String>,
+    /// `reason` of the last end, gone again when the session goes on: `other` stands for a signal, a closed terminal and
+    /// the end of one answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_reason: Option<String>,
     /// First written, seconds since 1970.
     #[serde(default)]
     pub started_s: i64,
@@ -110,6 +117,7 @@ pub fn note(dir: &Dir, env: &Env, seen: Seen<'_>, now: Now) -> io::Result<()> {
         && same_process
         && (seen.model.is_none() || old.model.as_deref() == seen.model)
         && old.transcript.is_some()
+        && old.end_reason.is_none()
     {
         return Ok(());
     }
@@ -127,10 +135,25 @@ pub fn note(dir: &Dir, env: &Env, seen: Seen<'_>, now: Now) -> io::Result<()> {
         project: Some(seen.project.to_owned()),
         model: text(seen.model).or(old.model),
         client_version: client.and_then(|client| client.version).or(old.client_version),
+        entrypoint: env.text(env::CLAUDE_CODE_ENTRYPOINT).or(old.entrypoint),
+        end_reason: None,
         started_s: if old.started_s == 0 { now.seconds() } else { old.started_s },
         updated_s: now.seconds(),
     };
-    let mut bytes = serde_json::to_vec_pretty(&file).map_err(io::Error::other)?;
+    write(dir, &file)
+}
+
+/// Writes down why a session ended.
+///
+/// # Errors
+/// It is not written down; the file is as it was.
+pub fn note_end(dir: &Dir, reason: &str, now: Now) -> io::Result<()> {
+    let Some(file) = read(dir).filter(|file| file.v <= VERSION) else { return Ok(()) };
+    write(dir, &SessionFile { end_reason: Some(reason.to_owned()), updated_s: now.seconds(), ..file })
+}
+
+fn write(dir: &Dir, file: &SessionFile) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(file).map_err(io::Error::other)?;
     bytes.push(b'\n');
     dir.replace(layout::SESSION, &bytes, false)
 }

@@ -12,6 +12,7 @@ mod memory;
 mod notify;
 pub mod pace;
 pub mod pane;
+pub mod places;
 pub mod report;
 pub mod roster;
 pub mod settings;

@@ -5,6 +5,7 @@
 //! past. Attempts are counted on disk before the key is sent.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeZone as _, Utc};
@@ -108,9 +109,12 @@ impl<W: World> Watcher<W> {
         let mut cases: Vec<Case<'_>> = Vec::new();
         for (server, pane) in tick.floor.panes().filter(|(_, pane)| pane.may_be_a_client()) {
             let target = Target { server: server.clone(), pane: pane.id.clone() };
-            let client = tick.roster.client_in(pane, &self.world);
+            let client = tick.roster.client_in(pane, tick.floor, &self.world);
             let known = session_in(tick, &target, client, &self.world);
             let client = client.or_else(|| known?.client.as_ref());
+            if known.is_none() && !self.is_watched(tick, client, &target) {
+                continue;
+            }
             let evidence = known.map(Evidence::of).unwrap_or_default();
             cases.push(Case { target, pane, known, client, evidence });
         }
@@ -144,6 +148,13 @@ impl<W: World> Watcher<W> {
                 Due::Key(_) => {}
             }
         }
+    }
+
+    /// Whether a client without hooks works in one of the projects.
+    fn is_watched(&mut self, tick: &Tick<'_>, client: Option<&ClientSession>, target: &Target) -> bool {
+        let told = client.map(|client| PathBuf::from(&client.cwd)).filter(|folder| folder.is_absolute());
+        let folder = told.or_else(|| self.world.folder(target));
+        folder.is_some_and(|folder| tick.projects.iter().any(|project| folder.starts_with(&project.root)))
     }
 
     /// All screens, one process for many.

@@ -1,5 +1,6 @@
 //! The world as it is: this machine's clock, tmux, processes, and the user's command.
 
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -72,6 +73,10 @@ impl Terminals for Machine {
 
     fn screens(&mut self, server: &Server, panes: &[&str]) -> Vec<Option<String>> {
         self.tmux.screens(server, panes)
+    }
+
+    fn folder(&mut self, target: &Target) -> Option<PathBuf> {
+        self.tmux.folder(target)
     }
 
     fn type_text(&mut self, target: &Target, text: &str) -> Result<(), TerminalError> {

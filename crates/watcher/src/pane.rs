@@ -64,24 +64,3 @@ impl Pane {
         !self.dead && screens::is_client(&self.command)
     }
 }
-
-/// A pane's id: a percent sign and a number.
-#[must_use]
-pub fn is_pane_id(text: &str) -> bool {
-    text.strip_prefix('%').is_some_and(|number| {
-        (1..=9).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_percent_sign_and_digits_are_an_id() {
-        assert!(is_pane_id("%0") && is_pane_id("%123456789"));
-        for other in ["", "%", "12", "%1a", "%1;kill-server", "% 1", "%1234567890"] {
-            assert!(!is_pane_id(other), "{other}");
-        }
-    }
-}

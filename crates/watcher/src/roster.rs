@@ -66,13 +66,19 @@ impl Roster {
         Self { sessions, clients }
     }
 
-    /// The client that runs in a pane, by its own word or by descent.
+    /// The client that runs in a pane: by its own word, and by descent where that can be told. Where it cannot, the same
+    /// pane id may exist on several servers, and nothing is known unless there is only one.
     #[must_use]
-    pub fn client_in(&self, pane: &Pane, processes: &impl Processes) -> Option<&ClientSession> {
+    pub fn client_in(
+        &self,
+        pane: &Pane,
+        floor: &Floor,
+        processes: &impl Processes,
+    ) -> Option<&ClientSession> {
         self.clients.iter().find(|client| {
             pane_of_client(client) == Some(pane.id.as_str())
                 && processes.presence(&client.process()) == Process::Alive
-                && processes.descends(client.pid, pane.pid) != Some(false)
+                && processes.descends(client.pid, pane.pid).unwrap_or(floor.servers.len() == 1)
         })
     }
 }
@@ -87,8 +93,7 @@ fn known(
     let file = session_file::read(&session.dir);
     let has_beat = session.dir.has(layout::HEARTBEAT);
     let beat = heartbeat::last(&session.dir);
-    let other =
-        |file: &SessionFile| file.project.as_deref().is_some_and(|path| PathBuf::from(path) != project.root);
+    let other = |file: &SessionFile| file.project.as_deref().is_some_and(|path| project.root != *path);
     if file.as_ref().is_some_and(other) {
         // A state folder shared by several projects: it is that one's.
         return None;
@@ -178,7 +183,7 @@ impl Known {
 fn pane_of_client(client: &ClientSession) -> Option<&str> {
     let target = client.tmux_target.as_deref()?;
     let pane = &target[target.rfind('%')?..];
-    crate::pane::is_pane_id(pane).then_some(pane)
+    screens::tmux_target::is_pane_id(pane).then_some(pane)
 }
 
 /// All servers and their panes, as one tick sees them.

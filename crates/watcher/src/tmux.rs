@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use bounded_command::{Answer, NoAnswer};
 
-use crate::pane::{Pane, Server, Target, is_pane_id};
+use screens::tmux_target::is_pane_id;
+
+use crate::pane::{Pane, Server, Target};
 use crate::world::{TerminalError, Terminals};
 
 /// How long tmux may take for one answer.
@@ -103,6 +105,13 @@ impl Terminals for Tmux {
 
     fn screens(&mut self, server: &Server, panes: &[&str]) -> Vec<Option<String>> {
         panes.chunks(BATCH).flat_map(|batch| self.batch(server, batch)).collect()
+    }
+
+    fn folder(&mut self, target: &Target) -> Option<PathBuf> {
+        let question = ["display-message", "-p", "-t", &target.pane, "#{pane_current_path}"];
+        let answer = self.ask(&target.server, &question, LONGEST_LIST).ok()?;
+        let path = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim_end_matches('\n'));
+        path.is_absolute().then_some(path)
     }
 
     fn type_text(&mut self, target: &Target, text: &str) -> Result<(), TerminalError> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
-use rules::liveness::{Verdict, verdict};
+use rules::liveness::{Process, Verdict, verdict};
 use scavenging::{Budget, Outcome};
 use screens::Wordings;
 use session_state::env::{self, Env};
@@ -14,6 +14,7 @@ use session_state::{Dir, Now, Project, registry};
 use crate::memory::Memory;
 use crate::pace::{self, Pace, Seen, Step};
 use crate::pane::Target;
+use crate::places::Places;
 use crate::report::Act;
 use crate::roster::{Floor, Known, Roster};
 use crate::settings::Settings;
@@ -53,6 +54,7 @@ pub struct Watcher<W> {
     /// Sessions that were saved, or could not be: each is tried once.
     saved: HashSet<String>,
     orphans: HashSet<String>,
+    places: Places,
     /// Transcripts of dead sessions that were still written to, as they looked then.
     growing: HashMap<String, Stamp>,
 }
@@ -100,11 +102,12 @@ impl<W: World> Watcher<W> {
             dry_run: false,
             env,
             which,
-            dir,
             pace: Pace::new(interval, None),
             saved: HashSet::new(),
             orphans: HashSet::new(),
             growing: HashMap::new(),
+            places: dir.as_ref().map(Places::read).unwrap_or_default(),
+            dir,
         }
     }
 
@@ -120,7 +123,7 @@ impl<W: World> Watcher<W> {
     /// How many panes are remembered; bounded whatever comes.
     #[must_use]
     pub fn remembered(&self) -> usize {
-        self.memory.len() + self.saved.len() + self.orphans.len() + self.growing.len()
+        self.memory.len() + self.saved.len() + self.orphans.len() + self.growing.len() + self.places.len()
     }
 
     /// Looks once at everything, and does what is due.
@@ -144,6 +147,7 @@ impl<W: World> Watcher<W> {
         if self.settings.resume && step == Step::Go {
             self.look_at_panes(&mut tick);
         }
+        self.note_places(&tick);
         self.memory.forget(now);
         if let Err(error) = self.memory.keep(false) {
             tracing::warn!(%error, "what is remembered of panes was not written");
@@ -182,6 +186,20 @@ impl<W: World> Watcher<W> {
             troubles: own.into_iter().chain(troubles).collect(),
             ..Snapshot::default()
         };
+    }
+
+    /// Writes down by names where sessions are, for the day their server is gone.
+    fn note_places(&mut self, tick: &Tick<'_>) {
+        for known in tick.roster.sessions.iter().filter(|known| known.process != Process::Gone) {
+            if let Some((_, pane)) = known.target(tick.floor, &self.world) {
+                self.places.note(&known.id, pane, tick.now);
+            }
+        }
+        if let Some(dir) = &self.dir
+            && let Err(error) = self.places.keep(dir, tick.now)
+        {
+            tracing::warn!(%error, "where sessions are was not written");
+        }
     }
 
     fn save_the_dead(&mut self, tick: &mut Tick<'_>, step: Step) {

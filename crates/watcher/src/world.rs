@@ -1,6 +1,7 @@
 //! What the watcher needs of the world: time, terminals, processes, ears. Through traits, so that whole nights are
 //! replayed in milliseconds.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rules::liveness::Process;
@@ -38,6 +39,9 @@ pub trait Terminals {
 
     /// What panes of one server show, colours included; None for one that cannot be told.
     fn screens(&mut self, server: &Server, panes: &[&str]) -> Vec<Option<String>>;
+
+    /// The folder the foreground program of a pane works in, where that can be told.
+    fn folder(&mut self, target: &Target) -> Option<PathBuf>;
 
     /// Types a text, literally, without Enter.
     ///

@@ -69,6 +69,7 @@ fn end(call: &Call<'_>, reason: &str) -> io::Result<()> {
     heartbeat::beat(&session.dir, call.now)?;
     let superseded = reason == "clear";
     status::write(&session.dir, if superseded { Status::Superseded } else { Status::Ended })?;
+    session_file::note_end(&session.dir, reason, call.now)?;
     let transcript = call.event.transcript_path.as_deref().map(std::path::Path::new);
     let interrupted = !superseded && transcript.is_some_and(|path| transcript::running_call(path).is_some());
     if interrupted {

@@ -1,8 +1,8 @@
 use super::*;
 
 fn ask(topic: &str, question: &str) -> String {
-    let (_, answer) = TOPICS.into_iter().find(|(name, _)| *name == topic).unwrap();
-    match answers(answer, question.as_bytes()) {
+    let (_, answer) = TOPICS.iter().find(|(name, _)| *name == topic).unwrap();
+    match answers(*answer, question.as_bytes()) {
         Ok(answer) => answer.to_string(),
         Err(error) => error.to_string(),
     }
@@ -89,5 +89,73 @@ fn a_limit_has_its_kind_even_without_a_moment() {
     assert_eq!(
         ask("limit", r#"{"text": "all is well", "now": "2026-09-01T08:00:00Z"}"#),
         r#"{"assumed_zone":false,"kind":null,"reset_at":null,"waits":false}"#
+    );
+}
+
+#[test]
+fn a_screen_is_asked_with_its_memory() {
+    let rule = "─".repeat(60);
+    let screen =
+        format!("❯ go on\n  ⎿  You've hit your session limit · resets 4:20am (UTC)\n\n{rule}\n❯ \n{rule}\n");
+    let look = |now: &str, memory: &Value| -> Value {
+        let question = json!({
+            "screen": screen, "now": now, "memory": memory,
+            "pane": { "pane_id": "%1", "foreground": "claude", "in_mode": false, "width": 60 },
+        });
+        serde_json::from_str(&ask("screen", &question.to_string())).unwrap()
+    };
+    let first = look("2026-07-04T02:00:00Z", &Value::Null);
+    assert_eq!(
+        (&first["verdict"], &first["kind"], &first["reset_at"], &first["keys"]),
+        (&json!("limited"), &json!("usage_limit"), &json!("2026-07-04T04:20:00Z"), &json!("none"))
+    );
+    let second = look("2026-07-04T04:30:00Z", &first["memory"]);
+    assert_eq!(second["keys"], "resume_once");
+    assert_eq!(look("2026-07-04T04:30:20Z", &second["memory"])["keys"], "none");
+    for foreign in [json!("text"), json!([1]), json!({ "v": "old" }), json!({ "v": 99 })] {
+        assert_eq!(
+            look("2026-07-04T04:30:00Z", &foreign)["keys"],
+            "none",
+            "{foreign}: one look is not enough"
+        );
+    }
+    assert_eq!(look("yesterday", &second["memory"])["memory"], second["memory"], "no time, no decision");
+    assert_eq!(look("yesterday", &Value::Null)["keys"], "none");
+}
+
+#[test]
+fn facts_of_a_pane_reach_the_decision() {
+    let ask_about = |pane: &str| -> Value {
+        let question = format!(r#"{{"screen": "❯ ", "now": "2026-07-04T02:00:00Z", "pane": {pane}}}"#);
+        serde_json::from_str(&ask("screen", &question)).unwrap()
+    };
+    for (pane, why) in [
+        (r#"{"in_mode": true}"#, "copy mode"),
+        (r#"{"foreground": "vim"}"#, "another program is in the foreground"),
+        (
+            r#"{"foreground": 7, "in_mode": "yes", "stop_failure": [], "width": -1}"#,
+            "the screen is not understood",
+        ),
+        ("null", "the screen is not understood"),
+    ] {
+        assert_eq!(ask_about(pane)["why"], why, "{pane}");
+    }
+}
+
+#[test]
+fn a_target_is_told_with_its_presence() {
+    assert_eq!(
+        ask(
+            "tmux-target",
+            r#"[{"recorded": "api.v2", "sessions": ["api_v2"]}, {"recorded": "%1", "panes": []}]"#
+        ),
+        r#"[{"present":true,"target":"=api_v2"},{"present":false,"target":"%1"}]"#
+    );
+    assert_eq!(
+        ask(
+            "tmux-target",
+            r#"[{"recorded": "a", "sessions": ["a"], "tmux_error": "lost server"}, {"recorded": ""}, {}]"#
+        ),
+        r#"[{"present":null,"target":"=a"},{"present":null,"target":null},{"present":null,"target":null}]"#
     );
 }

@@ -7,5 +7,6 @@ mod explain;
 mod help;
 mod install;
 mod reset;
+mod resume;
 mod uninstall;
 mod world;

@@ -116,7 +116,7 @@ pub(super) fn needs_a_reset(plain: &str) -> bool {
 }
 
 /// How the client's messages begin, in lower case; a blank at the end is part of it.
-const BEGINNINGS: [&str; 65] = [
+const BEGINNINGS: [&str; 66] = [
     "you've hit your ",
     "you have hit your ",
     "you've reached your ",
@@ -157,6 +157,7 @@ const BEGINNINGS: [&str; 65] = [
     "rate limit reached",
     "rate limit exceeded",
     "credit balance is too low",
+    "credit balance too low",
     "not logged in",
     "not signed in",
     "authentication required",
