@@ -11,6 +11,7 @@ use std::{
 use hyper::{
     Response,
     body::{Body, Bytes, Frame},
+    header::{HeaderName, HeaderValue},
 };
 use serde_json::{Value, json};
 
@@ -24,6 +25,15 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(super) fn answer(turn: &Turn, model: &str, stream: bool, serial: u64) -> Option<Response<ScriptedBody>> {
     match turn {
         Turn::Status { code, headers, body } => Some(json_response(*code, headers, body)),
+        Turn::WithHeaders { headers, turn } => {
+            let mut response = answer(turn, model, stream, serial)?;
+            for (name, value) in headers {
+                let name = HeaderName::try_from(name).expect("header lines of a script are valid");
+                let value = HeaderValue::try_from(value).expect("header lines of a script are valid");
+                response.headers_mut().insert(name, value);
+            }
+            Some(response)
+        }
         Turn::Drop => None,
         Turn::DropInStream | Turn::Stall if !stream => None,
         Turn::ErrorInStream if !stream => {
