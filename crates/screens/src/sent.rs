@@ -43,8 +43,10 @@ pub fn outcome(screen: &str, pane: &Pane, sent: &str, now: DateTime<Utc>, wordin
     }
 }
 
+/// The same letters: a line that is too long for the pane is wrapped anywhere.
 fn is_same(text: &str, sent: &str) -> bool {
-    text.split_whitespace().eq(sent.split_whitespace())
+    let letters = |text: &'_ str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    letters(text) == letters(sent)
 }
 
 #[cfg(test)]
