@@ -4,7 +4,14 @@
 
 pub mod config;
 pub mod coordination;
+pub mod delivery;
+pub mod design;
+pub mod next_action;
+pub mod lock;
 pub mod plan;
+pub mod project;
 pub mod state;
+pub mod summary;
 pub mod tasks;
+pub mod writing;
 pub mod yaml;
