@@ -12,7 +12,7 @@ use std::{
 const POLL: Duration = Duration::from_millis(5);
 
 /// More of an answer is never read.
-const LONGEST_ANSWER: u64 = 64 * 1024;
+pub(crate) const LONGEST_ANSWER: u64 = 64 * 1024;
 
 /// Why a program gave no answer; the texts go after the program's name.
 #[derive(Debug, thiserror::Error)]

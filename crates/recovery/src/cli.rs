@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    explain::ExplainArguments, install::InstallArguments, reset::ResetArguments,
-    uninstall::UninstallArguments,
+    change::ChangeArguments, explain::ExplainArguments, install::InstallArguments, reset::ResetArguments,
+    resume_probe::ResumeProbeArguments, uninstall::UninstallArguments,
 };
 
 /// Hooks that tell Claude Code what a crash interrupted and which tool is down.
@@ -29,4 +29,6 @@ pub(crate) enum Verb {
     Uninstall(UninstallArguments),
     Explain(ExplainArguments),
     Reset(ResetArguments),
+    Change(ChangeArguments),
+    ResumeProbe(ResumeProbeArguments),
 }

@@ -3,6 +3,7 @@
 mod backup;
 mod binaries;
 mod bounded_command;
+mod change;
 mod cli;
 mod client_version;
 mod environment;
@@ -15,6 +16,7 @@ mod printer;
 mod programs;
 mod purge;
 mod reset;
+mod resume_probe;
 mod scope;
 mod settings;
 mod uninstall;
@@ -50,5 +52,7 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
         Verb::Uninstall(arguments) => uninstall::run(&arguments, &environment()?, printer),
         Verb::Explain(arguments) => explain::run(&arguments, printer),
         Verb::Reset(arguments) => reset::run(&arguments, &environment()?, printer),
+        Verb::Change(arguments) => change::run(&arguments, &environment()?, printer),
+        Verb::ResumeProbe(arguments) => resume_probe::run(&arguments, &environment()?, printer),
     }
 }

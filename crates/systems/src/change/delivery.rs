@@ -280,6 +280,16 @@ pub struct GitFacts {
     pub archive_committed: bool,
     /// The remote.
     pub remote: RemoteStatus,
+    /// Whether any branch of any remote, as last seen here, has the commit.
+    pub on_a_remote: bool,
+}
+
+/// Whether somebody still has to do something about a delivery. Milder than [`judge`]: another branch may be checked
+/// out by now, and a branch that was merged is gone.
+#[must_use]
+pub fn is_open(delivery: &Delivery, facts: &GitFacts) -> bool {
+    let elsewhere = delivery.action == Action::Local || facts.on_a_remote;
+    !(facts.commit_exists && facts.archive_committed && elsewhere)
 }
 
 /// Judges a delivery by what git says.
@@ -364,6 +374,7 @@ mod tests {
             commit_exists,
             archive_committed,
             remote,
+            on_a_remote: remote == RemoteStatus::Verified,
         };
         use RemoteStatus::{Missing, NotChecked, Unavailable, Verified};
         let delivery = |action: &str| given("action", json!(action)).unwrap();
@@ -379,6 +390,10 @@ mod tests {
             ("pr", facts(true, true, Verified), None, Status::NeedsVerification),
         ] {
             assert_eq!(judge(&delivery(action), bound, &facts), status, "{action} {facts:?}");
+            let settled = facts.commit_exists
+                && facts.archive_committed
+                && (action == "local" || facts.remote == RemoteStatus::Verified);
+            assert_eq!(is_open(&delivery(action), &facts), !settled, "{action} {facts:?}");
         }
         let mut elsewhere = facts(true, true, NotChecked);
         elsewhere.current_branch = Some("feat".into());

@@ -2,6 +2,7 @@
 //!
 //! The parsers and decisions are pure.
 
+pub mod active;
 pub mod config;
 pub mod coordination;
 pub mod delivery;

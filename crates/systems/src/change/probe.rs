@@ -1,5 +1,7 @@
 //! Whether a request of a person belongs to a change that was interrupted: the eleven rows of FORMATS 8.6, in order.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -333,10 +335,22 @@ pub fn answer_without_changes(request: &Request) -> Option<Answer> {
     })
 }
 
-/// Whether a request names a change.
-#[must_use]
-pub fn names(utterance: &str, name: &str) -> bool {
-    Words::of(utterance).has(name)
+/// The words of a request that could be names of changes.
+#[derive(Debug)]
+pub struct Named(HashSet<String>);
+
+impl Named {
+    /// Takes a request apart.
+    #[must_use]
+    pub fn in_request(utterance: &str) -> Self {
+        Self(Words::of(utterance).into_names())
+    }
+
+    /// Whether it names this change.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
 }
 
 /// Answers a request: all rows, in order. `changes` are the active ones and the archived ones with an open delivery;
@@ -350,10 +364,13 @@ pub fn answer(request: &Request, changes: &[Active], others: usize, around: &mut
     match changes {
         [] => Answer::about_none(Action::None, Confidence::None, "no active Comet changes"),
         [one] if others == 0 => one_change(request, &words, one, around),
-        several => match several.iter().filter(|change| words.has(&change.name)).max_by_key(|change| change.name.len()) {
-            Some(named) => named_change(named, around),
-            None => which_change(several, others),
-        },
+        several => {
+            let named = several.iter().filter(|change| words.has(&change.name));
+            match named.max_by_key(|change| change.name.len()) {
+                Some(named) => named_change(named, around),
+                None => which_change(several, others),
+            }
+        }
     }
 }
 

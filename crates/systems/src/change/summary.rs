@@ -43,6 +43,17 @@ pub struct Problem {
     pub what: String,
     /// The next step.
     pub hint: String,
+    /// Whether the summary can be relied on all the same.
+    #[serde(skip)]
+    pub is_minor: bool,
+}
+
+impl Summary {
+    /// Whether everything the summary rests on could be read and agrees.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.problems.iter().all(|problem| problem.is_minor)
+    }
 }
 
 /// What of the summary is wanted beyond the least.
@@ -294,7 +305,8 @@ pub struct DeliveryView {
     pub target_branch: Option<String>,
     /// Remote.
     pub remote: Option<String>,
-    authorized_remote_url: Option<String>,
+    /// Its address, without a user.
+    pub authorized_remote_url: Option<String>,
     /// Commit, of the authorisation or of its receipt.
     pub commit: Option<String>,
     /// Pull request, of the authorisation or of its receipt.
@@ -341,6 +353,7 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
             file: task_path.clone(),
             what: why.clone(),
             hint: "correct that line; until then no task can be ticked".to_owned(),
+            is_minor: false,
         });
     }
     let open = known.iter().find(|task| !task.completed);
@@ -373,6 +386,7 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
             file: change.file(TRANSACTION),
             what: "is there: a write of the state was interrupted".to_owned(),
             hint: format!("`comet state check {}` ends it; it was left alone", change.name),
+            is_minor: false,
         });
     }
     if let (Some(wanted), Some(state)) = (wanted.phase, &state)
@@ -382,6 +396,7 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
             file: state_path,
             what: format!("says {}, not {}", state.phase.name(), wanted.name()),
             hint: format!("go on with {}", next_action::phase_command(state.phase, state.workflow)),
+            is_minor: false,
         });
     }
     let mut notes: Vec<String> = project.note.iter().cloned().collect();
@@ -492,6 +507,7 @@ fn read_state(change: &ChangeFolder, problems: &mut Vec<Problem>) -> (Option<Sta
                 file: path,
                 what: "does not exist: Comet does not know this change".to_owned(),
                 hint: "`/comet-open` takes it in; nothing was made up in its place".to_owned(),
+                is_minor: false,
             });
             (None, view(StateStatus::Missing, StateFaults::default()))
         }
@@ -500,6 +516,7 @@ fn read_state(change: &ChangeFolder, problems: &mut Vec<Problem>) -> (Option<Sta
                 file: path,
                 what: clean(&faults.in_words(), TEXT_CHARS),
                 hint: "correct it from git or with `comet state`; it was not changed".to_owned(),
+                is_minor: false,
             });
             let status = if faults.damaged.is_some() { StateStatus::Damaged } else { StateStatus::Invalid };
             (None, view(status, faults))
@@ -556,6 +573,7 @@ fn read_plan(
                 file: shown.clone(),
                 what: why.clone(),
                 hint: "put the plan back; it was left alone".to_owned(),
+                is_minor: false,
             });
             return nothing(PlanReadiness::Broken(format!("The plan {shown} {why}")));
         }
@@ -571,6 +589,7 @@ fn read_plan(
                 file: shown.clone(),
                 what: clean(fault, TEXT_CHARS),
                 hint: "correct the plan: tasks.md alone says what is done".to_owned(),
+                is_minor: true,
             }));
             PlanFound { readiness, reading: Some(reading), fault: None }
         }
@@ -579,6 +598,7 @@ fn read_plan(
                 file: shown,
                 what: format!("has boxes that cannot be read: {why}"),
                 hint: "correct that line of the plan".to_owned(),
+                is_minor: false,
             });
             PlanFound { readiness, reading: None, fault: Some(why.to_string()) }
         }
@@ -630,6 +650,7 @@ fn read_checkpoint(change: &ChangeFolder, problems: &mut Vec<Problem>) -> (Optio
         file: file.clone(),
         what: clean(&fault, TEXT_CHARS),
         hint: "hold the work itself against tasks.md, then set the file aside; it was left alone".to_owned(),
+        is_minor: false,
     });
     (None, Some(file))
 }
@@ -729,6 +750,7 @@ fn read_delivery(
                 file,
                 what: clean(&what, TEXT_CHARS),
                 hint: "ask the person what may be delivered; it was left alone".to_owned(),
+                is_minor: false,
             });
             view
         }

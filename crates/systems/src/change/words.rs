@@ -65,6 +65,14 @@ impl Words {
             })
     }
 
+    /// Every word that could be the name of a change; a name is one joined word.
+    pub(crate) fn into_names(self) -> HashSet<String> {
+        self.joined
+            .into_iter()
+            .map(|word| word.split('\'').next().map(str::to_owned).unwrap_or(word))
+            .collect()
+    }
+
     /// Whether one of the phrases stands in the text.
     pub(crate) fn has_any(&self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| self.has(phrase))

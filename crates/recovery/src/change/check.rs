@@ -1,0 +1,35 @@
+//! `recovery change check`.
+
+use systems::change::{
+    state::Phase,
+    summary::{self, Wanted},
+};
+
+use super::{
+    CheckArguments, list,
+    open::{OpenError, Place},
+    view::{self, Output},
+};
+use crate::{exit_status::ExitStatus, hint::hinted};
+
+/// Runs the verb.
+pub(crate) fn run(arguments: &CheckArguments, place: &Place<'_>, out: &Output<'_>) -> anyhow::Result<ExitStatus> {
+    let phase = match arguments.phase.as_deref() {
+        None => None,
+        Some(word) => Some(Phase::of(word).ok_or_else(|| hinted(OpenError::Phase(word.to_owned())))?),
+    };
+    let wanted = Wanted { recover: arguments.recover, details: arguments.details, phase };
+    let (project, change) = match &arguments.change.change {
+        Some(name) => place.open_change(Some(name))?,
+        None => {
+            let project = place.open()?;
+            match project.only_change() {
+                Ok(change) => (project, change),
+                Err(_) => return list::run(&project, out),
+            }
+        }
+    };
+    let summary = summary::read(&project, &change, wanted);
+    out.result(&summary, |printer| view::summary(printer, &summary))?;
+    Ok(if summary.is_sound() { ExitStatus::Success } else { ExitStatus::Failure })
+}
