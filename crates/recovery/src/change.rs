@@ -147,7 +147,10 @@ pub(crate) fn run(
 }
 
 /// Opens the project around a folder. Ok(None): there is none.
-pub(crate) fn open_project(dir: Option<&Path>, environment: &Environment) -> anyhow::Result<Option<CometProject>> {
+pub(crate) fn open_project(
+    dir: Option<&Path>,
+    environment: &Environment,
+) -> anyhow::Result<Option<CometProject>> {
     match (open::Place { project: dir, environment }).open_any() {
         Ok(project) => Ok(Some(project)),
         Err(open::OpenError::NoProject(_)) => Ok(None),

@@ -65,7 +65,9 @@ pub(crate) fn run(
         None => match open_project(arguments.dir.as_deref(), environment)? {
             // Where nothing belongs to Comet there is nothing to resume.
             None => probe::answer(&request, &[], 0, &mut Nothing),
-            Some(project) if project.config.is_some_and(|config| !config.ambient_resume) => Answer::turned_off(),
+            Some(project) if project.config.is_some_and(|config| !config.ambient_resume) => {
+                Answer::turned_off()
+            }
             Some(project) => match (&project.layout.status, &project.layout.problem) {
                 (LayoutStatus::Absent, _) => probe::answer(&request, &[], 0, &mut Nothing),
                 (_, Some(problem)) => {
@@ -138,11 +140,15 @@ fn words(printer: &Printer, answer: &Answer) {
             }
         }
         (None, Some(name)) => {
-            printer.line(format_args!("the request belongs to {name} ({})", answer.phase.unwrap_or("invalid")));
+            printer
+                .line(format_args!("the request belongs to {name} ({})", answer.phase.unwrap_or("invalid")));
             for evidence in &answer.evidence {
                 printer.fact(evidence.source, clean(&evidence.quote, 100));
             }
-            printer.fact("go on", format_args!("{} {name}", answer.next_command.unwrap_or("recovery change check")));
+            printer.fact(
+                "go on",
+                format_args!("{} {name}", answer.next_command.unwrap_or("recovery change check")),
+            );
         }
         (None, None) => {}
     }

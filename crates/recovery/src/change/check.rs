@@ -13,7 +13,11 @@ use super::{
 use crate::{exit_status::ExitStatus, hint::hinted};
 
 /// Runs the verb.
-pub(crate) fn run(arguments: &CheckArguments, place: &Place<'_>, out: &Output<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(
+    arguments: &CheckArguments,
+    place: &Place<'_>,
+    out: &Output<'_>,
+) -> anyhow::Result<ExitStatus> {
     let phase = match arguments.phase.as_deref() {
         None => None,
         Some(word) => Some(Phase::of(word).ok_or_else(|| hinted(OpenError::Phase(word.to_owned())))?),

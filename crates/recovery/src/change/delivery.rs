@@ -91,7 +91,10 @@ pub(crate) fn run(
         verification: Verification {
             status,
             verified: facts.is_some(),
-            current_branch: facts.as_ref().and_then(|f| f.current_branch.as_deref()).map(|b| summary::clean(b, 200)),
+            current_branch: facts
+                .as_ref()
+                .and_then(|f| f.current_branch.as_deref())
+                .map(|b| summary::clean(b, 200)),
             commit: facts.as_ref().and_then(|facts| facts.commit.clone()),
             commit_exists: facts.as_ref().map(|facts| facts.commit_exists),
             archive_committed: facts.as_ref().map(|facts| facts.archive_committed),

@@ -39,7 +39,9 @@ impl Git {
             .arg(&self.root)
             .args(arguments);
         // Set inside of a git hook, these would speak of another repository.
-        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_OBJECT_DIRECTORY"] {
+        for name in
+            ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_OBJECT_DIRECTORY"]
+        {
             git.env_remove(name);
         }
         git.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("GIT_NO_LAZY_FETCH", "1");
@@ -73,10 +75,12 @@ impl Git {
             Some(commit) => Some(commit.clone()),
             None => self.archive_commit(change, delivery),
         };
-        let commit_exists =
-            commit.as_ref().is_some_and(|commit| self.text(&["cat-file", "-t", commit]).as_deref() == Some("commit"));
-        let archive_committed =
-            commit.as_ref().is_some_and(|commit| commit_exists && self.holds_archive(change, delivery, commit));
+        let commit_exists = commit
+            .as_ref()
+            .is_some_and(|commit| self.text(&["cat-file", "-t", commit]).as_deref() == Some("commit"));
+        let archive_committed = commit
+            .as_ref()
+            .is_some_and(|commit| commit_exists && self.holds_archive(change, delivery, commit));
         let known = commit.as_deref().filter(|_| archive_committed);
         GitFacts {
             current_branch,
@@ -113,11 +117,15 @@ impl Git {
             })
         });
         let here = format!(":(literal){}", change.path);
-        let without: Vec<String> =
-            [LOCK, TRANSACTION].iter().map(|file| format!(":(exclude,literal){}", change.file(file))).collect();
+        let without: Vec<String> = [LOCK, TRANSACTION]
+            .iter()
+            .map(|file| format!(":(exclude,literal){}", change.file(file)))
+            .collect();
         let paths = || std::iter::once(&*here).chain(without.iter().map(String::as_str));
-        let diff: Vec<&str> =
-            ["diff", "--quiet", "--no-ext-diff", "--no-textconv", commit, "--"].into_iter().chain(paths()).collect();
+        let diff: Vec<&str> = ["diff", "--quiet", "--no-ext-diff", "--no-textconv", commit, "--"]
+            .into_iter()
+            .chain(paths())
+            .collect();
         let others: Vec<&str> =
             ["ls-files", "--others", "--exclude-standard", "--"].into_iter().chain(paths()).collect();
         is_this_one
@@ -142,7 +150,9 @@ impl Git {
         let branch = format!("refs/remotes/{remote}/{}", delivery.target_branch);
         match self.text(&["rev-parse", "--verify", "--quiet", "--end-of-options", &branch]) {
             None => RemoteStatus::Unavailable,
-            Some(head) if self.says_yes(&["merge-base", "--is-ancestor", commit, &head]) => RemoteStatus::Verified,
+            Some(head) if self.says_yes(&["merge-base", "--is-ancestor", commit, &head]) => {
+                RemoteStatus::Verified
+            }
             Some(_) => RemoteStatus::Missing,
         }
     }

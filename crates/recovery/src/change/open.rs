@@ -29,8 +29,8 @@ pub(crate) struct Place<'a> {
 pub(crate) enum OpenError {
     #[error("no Comet project is in or above {}", .0.display())]
     NoProject(PathBuf),
-    #[error("{} cannot be opened ({source})", .dir.display())]
-    Unreadable { dir: PathBuf, source: std::io::Error },
+    #[error("{} cannot be opened ({why})", .dir.display())]
+    Unreadable { dir: PathBuf, why: std::io::Error },
     #[error("{}", .0.problem.as_deref().unwrap_or("the changes cannot be read"))]
     Layout(Box<Layout>),
     #[error(transparent)]
@@ -66,10 +66,11 @@ impl Place<'_> {
             || self.environment.current_dir.clone(),
             |dir| self.environment.current_dir.join(dir),
         );
-        let start = given.canonicalize().map_err(|source| OpenError::Unreadable { dir: given.clone(), source })?;
-        let home = self.environment.home.as_ref().map(|home| home.canonicalize().unwrap_or_else(|_| home.clone()));
+        let start = given.canonicalize().map_err(|why| OpenError::Unreadable { dir: given.clone(), why })?;
+        let home =
+            self.environment.home.as_ref().map(|home| home.canonicalize().unwrap_or_else(|_| home.clone()));
         let root = find_root(&start, home.as_deref()).ok_or(OpenError::NoProject(start))?;
-        CometProject::open(&root).map_err(|source| OpenError::Unreadable { dir: root, source })
+        CometProject::open(&root).map_err(|why| OpenError::Unreadable { dir: root, why })
     }
 
     /// Opens a project whose changes can be read.
@@ -103,7 +104,9 @@ impl Remedy for WriteFault {
                 "make sure that no Comet command runs, then let `comet doctor` repair it; nothing was changed"
             }
             Self::Lock(_) | Self::Io { .. } => "see whether the folder may be written; nothing was changed",
-            Self::Archived => "an archived change stays as it is; `recovery change delivery` says what is left of it",
+            Self::Archived => {
+                "an archived change stays as it is; `recovery change delivery` says what is left of it"
+            }
             Self::Interrupted(_) => {
                 "let Comet end it first (`comet state check`, `comet doctor`); nothing was changed"
             }
@@ -114,10 +117,12 @@ impl Remedy for WriteFault {
                 "run `recovery change tasks --assign-ids`, then use the revision it prints"
             }
             Self::Complete(CompleteError::UnknownId { .. }) => "`recovery change tasks` lists the ids",
-            Self::Sync { source: SyncError::MappingRequired { .. }, .. } => {
+            Self::Sync { why: SyncError::MappingRequired { .. }, .. } => {
                 "give each box of the plan the id of its task, or add its work to tasks.md; `recovery change check --details` lists them"
             }
-            Self::Tasks { .. } | Self::Complete(_) | Self::Sync { .. } => "correct that line; nothing was changed",
+            Self::Tasks { .. } | Self::Complete(_) | Self::Sync { .. } => {
+                "correct that line; nothing was changed"
+            }
             Self::Given(_) => {
                 "it needs schemaVersion, taskIds, revision, stage, sessionId, evidence, unresolved, reviewRounds; nothing was changed"
             }
@@ -127,7 +132,9 @@ impl Remedy for WriteFault {
             Self::Refused(coordination::WriteError::Stale { .. }) => {
                 "see the tasks again with `recovery change tasks`, then write the checkpoint for them; nothing was changed"
             }
-            Self::Refused(_) => "`recovery change checkpoint` shows the one that is there; nothing was changed",
+            Self::Refused(_) => {
+                "`recovery change checkpoint` shows the one that is there; nothing was changed"
+            }
             Self::Overtaken(_) => "run the command again; nothing was changed",
             _ => "`recovery change check` says how the change stands; nothing was changed",
         };

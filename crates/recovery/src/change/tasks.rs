@@ -58,7 +58,11 @@ struct Tasks {
 }
 
 /// Runs `tasks`.
-pub(crate) fn list(arguments: &TasksArguments, place: &Place<'_>, out: &Output<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn list(
+    arguments: &TasksArguments,
+    place: &Place<'_>,
+    out: &Output<'_>,
+) -> anyhow::Result<ExitStatus> {
     let (project, change) = place.open_change(arguments.change.change.as_deref())?;
     let (assigned, list) = if arguments.assign_ids {
         writing::assign_ids(&project, &change).map_err(hinted)?
@@ -78,7 +82,8 @@ pub(crate) fn list(arguments: &TasksArguments, place: &Place<'_>, out: &Output<'
     };
     out.result(&tasks, |printer| {
         let progress = &tasks.progress;
-        printer.line(format_args!("{}: {} of {} tasks done", tasks.change, progress.completed, progress.total));
+        printer
+            .line(format_args!("{}: {} of {} tasks done", tasks.change, progress.completed, progress.total));
         for task in &tasks.tasks {
             printer.line(format_args!("  {}", view::task(task)));
         }
@@ -142,7 +147,10 @@ pub(crate) fn complete(
             complete.task_id, progress.completed, progress.total, complete.change
         ));
         printer.fact("plan", plan_words(done.plan));
-        printer.fact("next", complete.next.as_ref().map_or_else(|| "every task is ticked".to_owned(), view::task));
+        printer.fact(
+            "next",
+            complete.next.as_ref().map_or_else(|| "every task is ticked".to_owned(), view::task),
+        );
         printer.fact("go on", go_on(&complete.change, false, complete.next.as_ref(), &complete.revision));
     })?;
     Ok(ExitStatus::Success)
@@ -172,17 +180,26 @@ struct Sync {
 }
 
 /// Runs `sync-plan`.
-pub(crate) fn sync_plan(arguments: &OneChange, place: &Place<'_>, out: &Output<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn sync_plan(
+    arguments: &OneChange,
+    place: &Place<'_>,
+    out: &Output<'_>,
+) -> anyhow::Result<ExitStatus> {
     let (project, change) = place.open_change(arguments.change.as_deref())?;
     let (plan_sync, changed, unmapped_count) = match writing::sync_plan(&project, &change) {
         Ok((sync, changed)) => (sync, changed, 0),
-        Err(WriteFault::Sync { source: SyncError::MappingRequired { unmapped }, .. }) if out.json => {
+        Err(WriteFault::Sync { why: SyncError::MappingRequired { unmapped }, .. }) if out.json => {
             (PlanSync::MappingRequired, false, unmapped)
         }
         Err(fault) => return Err(hinted(fault)),
     };
-    let sync =
-        Sync { schema: "recovery.change-sync-plan.v1", change: change.name, plan_sync, changed, unmapped_count };
+    let sync = Sync {
+        schema: "recovery.change-sync-plan.v1",
+        change: change.name,
+        plan_sync,
+        changed,
+        unmapped_count,
+    };
     out.result(&sync, |printer| {
         let written = if changed { "written" } else { "unchanged" };
         printer.line(format_args!("plan of {} {written}: {}", sync.change, plan_words(plan_sync)));
@@ -238,10 +255,19 @@ fn checkpoint_words(
     written: bool,
 ) {
     let Some(checkpoint) = checkpoint else {
-        printer.line(format_args!("{} has no checkpoint, which does not mean that nothing is done", change.name));
+        printer.line(format_args!(
+            "{} has no checkpoint, which does not mean that nothing is done",
+            change.name
+        ));
         return;
     };
-    let view = if written { "written" } else if stale { "stale: tasks.md has changed since" } else { "fresh" };
+    let view = if written {
+        "written"
+    } else if stale {
+        "stale: tasks.md has changed since"
+    } else {
+        "fresh"
+    };
     printer.line(format_args!("checkpoint of {}: {}, {view}", change.name, checkpoint.stage.name()));
     let clean = |text: &str| systems::change::summary::clean(text, 100);
     printer.fact("tasks", checkpoint.task_ids.join(", "));

@@ -115,7 +115,11 @@ pub(crate) fn summary(printer: &Printer, summary: &Summary) {
         None => printer.fact("next", "not known: the state has to be put right first"),
     }
     if let Some(recovery) = &summary.recovery {
-        list(printer, "left", recovery.unfinished.iter().map(|left| format!("{}: {}", step(left), left.reason)));
+        list(
+            printer,
+            "left",
+            recovery.unfinished.iter().map(|left| format!("{}: {}", step(left), left.reason)),
+        );
     }
     if let Some(all) = &tasks.tasks {
         list(printer, "tasks", all.iter().map(task));
@@ -140,8 +144,11 @@ pub(crate) fn summary(printer: &Printer, summary: &Summary) {
         };
         printer.fact("delivery", what);
     }
-    let wrong: Vec<String> =
-        summary.problems.iter().flat_map(|p| [format!("{} {}", p.file, p.what), format!("-> {}", p.hint)]).collect();
+    let wrong: Vec<String> = summary
+        .problems
+        .iter()
+        .flat_map(|p| [format!("{} {}", p.file, p.what), format!("-> {}", p.hint)])
+        .collect();
     if wrong.is_empty() {
         printer.fact("wrong", "nothing");
     } else {
@@ -158,7 +165,8 @@ fn coordination(printer: &Printer, summary: &Summary) {
         (Some(used), Some(allowed)) => format!("{used} of {allowed} review rounds used"),
         (used, _) => format!("{} review rounds used", used.unwrap_or_default()),
     };
-    let stale = if coordination.stale { "; stale: tasks.md has changed since, it decides nothing" } else { "" };
+    let stale =
+        if coordination.stale { "; stale: tasks.md has changed since, it decides nothing" } else { "" };
     let session = coordination.session_id.as_deref().unwrap_or_default();
     printer.fact("checkpoint", format_args!("{stage} by {}, {rounds}{stale}", clean(session, 60)));
     if let Some(unresolved) = &coordination.unresolved {
@@ -174,7 +182,9 @@ pub(crate) fn go_on(summary: &Summary) -> String {
             format!("recovery change delivery {name} --verify")
         }
         (Some(command), _) => format!("{command} {}", summary.change),
-        (None, _) if summary.state.status == StateStatus::Missing => format!("/comet-open {}", summary.change),
+        (None, _) if summary.state.status == StateStatus::Missing => {
+            format!("/comet-open {}", summary.change)
+        }
         (None, _) => format!("git log -3 -- {}/.comet.yaml", summary.change_dir),
     }
 }

@@ -4,9 +4,20 @@ use super::world::World;
 fn the_whole_command_line() {
     let world = World::new();
     let mut reference = String::new();
-    for arguments in
-        [&["--help"][..], &["install", "--help"], &["uninstall", "--help"], &["explain", "--help"]]
-    {
+    for arguments in [
+        &["--help"][..],
+        &["install", "--help"],
+        &["uninstall", "--help"],
+        &["explain", "--help"],
+        &["change", "--help"],
+        &["change", "check", "--help"],
+        &["change", "tasks", "--help"],
+        &["change", "task-complete", "--help"],
+        &["change", "sync-plan", "--help"],
+        &["change", "checkpoint", "--help"],
+        &["change", "delivery", "--help"],
+        &["resume-probe", "--help"],
+    ] {
         let said = world.succeed(arguments);
         reference.push_str(&format!("$ recovery {}\n{}\n", arguments.join(" "), said.stdout));
     }

@@ -3,9 +3,11 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
+mod change;
 mod explain;
 mod help;
 mod install;
 mod reset;
+mod schema;
 mod uninstall;
 mod world;

@@ -2,11 +2,11 @@
 
 use super::delivery::{Action, Delivery};
 use super::probe::{Active, Named, Standing};
+use super::project::ChangeFolder;
 use super::project::{CometProject, Found, TASKS, TEXT_LIMIT, archived_name, read_text};
 use super::state::{Phase, State};
 use super::summary::{delivery_files, state_of};
 use super::tasks;
-use super::project::ChangeFolder;
 
 /// With more active changes only those that are named, and a few to choose from, are read.
 const READ_ALL: usize = 32;
@@ -114,9 +114,7 @@ fn undelivered(
                     }
                     Standing::Delivery(Box::new(state), in_words(&delivery))
                 }
-                Err((file, why)) => {
-                    Standing::DeliveryUnknown(Some(Box::new(state)), format!("{file} {why}"))
-                }
+                Err((file, why)) => Standing::DeliveryUnknown(Some(Box::new(state)), format!("{file} {why}")),
             }
         }
         Ok(_) => return None,
@@ -144,6 +142,8 @@ fn with_tasks(folder: &ChangeFolder, standing: Standing) -> Active {
         name: folder.name.clone(),
         standing,
         tasks: known.as_ref().map(|known| (known.iter().filter(|task| task.completed).count(), known.len())),
-        next_task: known.and_then(|known| known.into_iter().find(|task| !task.completed)).map(|task| task.text),
+        next_task: known
+            .and_then(|known| known.into_iter().find(|task| !task.completed))
+            .map(|task| task.text),
     }
 }

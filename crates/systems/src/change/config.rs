@@ -52,7 +52,7 @@ pub struct Config {
 #[non_exhaustive]
 pub enum ConfigError {
     /// It does not parse.
-    #[error("{0}")]
+    #[error(transparent)]
     Yaml(#[from] yaml::YamlError),
     /// It is no map.
     #[error("is empty or no map of names and values")]
@@ -84,7 +84,9 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
     }
     match document.get("schema").and_then(Value::text) {
         Some(SCHEMA) => {}
-        Some(other) if other.strip_prefix(SCHEMA_FAMILY).is_some_and(|v| v.parse::<u32>().is_ok_and(|v| v > 1)) => {
+        Some(other)
+            if other.strip_prefix(SCHEMA_FAMILY).is_some_and(|v| v.parse::<u32>().is_ok_and(|v| v > 1)) =>
+        {
             return Err(ConfigError::Newer(other.to_owned()));
         }
         _ => return Err(ConfigError::Foreign),

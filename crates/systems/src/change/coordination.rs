@@ -102,7 +102,8 @@ pub fn parse(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
         return Err(CheckpointError::TooLarge);
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| CheckpointError::NoObject(error.to_string()))?;
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| CheckpointError::NoObject(error.to_string()))?;
     let Value::Object(fields) = value else {
         return Err(CheckpointError::NoObject("another kind of value".to_owned()));
     };
@@ -122,7 +123,8 @@ pub fn parse(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
         "unresolved",
         "reviewRounds",
     ];
-    let unknown: Vec<String> = fields.keys().filter(|name| !NAMES.contains(&name.as_str())).cloned().collect();
+    let unknown: Vec<String> =
+        fields.keys().filter(|name| !NAMES.contains(&name.as_str())).cloned().collect();
     if !unknown.is_empty() {
         return Err(CheckpointError::Unknown(unknown));
     }
@@ -150,10 +152,9 @@ pub fn parse(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
         task_ids,
         revision,
         stage,
-        session_id: fields
-            .get("sessionId")
-            .and_then(clean_text)
-            .ok_or_else(|| invalid("sessionId", "1 to 4096 characters, not blank, without control characters"))?,
+        session_id: fields.get("sessionId").and_then(clean_text).ok_or_else(|| {
+            invalid("sessionId", "1 to 4096 characters, not blank, without control characters")
+        })?,
         evidence: texts(fields.get("evidence")).ok_or_else(|| invalid("evidence", list))?,
         unresolved: texts(fields.get("unresolved")).ok_or_else(|| invalid("unresolved", list))?,
         review_rounds: fields
@@ -294,10 +295,12 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn checkpoint(stage: &str, ids: &[&str], unresolved: &[&str]) -> Checkpoint {
-        parse(json!({"schemaVersion": 1, "taskIds": ids, "revision": "a".repeat(64), "stage": stage,
+        parse(
+            json!({"schemaVersion": 1, "taskIds": ids, "revision": "a".repeat(64), "stage": stage,
             "sessionId": "s", "evidence": [], "unresolved": unresolved, "reviewRounds": 1})
-        .to_string()
-        .as_bytes())
+            .to_string()
+            .as_bytes(),
+        )
         .unwrap()
     }
 

@@ -101,7 +101,8 @@ fn object(bytes: &[u8], names: &[&str]) -> Result<Map<String, Value>, DeliveryEr
         Some(newer) if newer > VERSION => return Err(DeliveryError::Newer(newer)),
         _ => return Err(DeliveryError::Invalid { field: "schemaVersion", allowed: "1" }),
     }
-    let unknown: Vec<String> = fields.keys().filter(|name| !names.contains(&name.as_str())).cloned().collect();
+    let unknown: Vec<String> =
+        fields.keys().filter(|name| !names.contains(&name.as_str())).cloned().collect();
     if unknown.is_empty() { Ok(fields) } else { Err(DeliveryError::Unknown(unknown)) }
 }
 
@@ -142,7 +143,8 @@ fn is_identity(text: &str) -> bool {
 
 fn commit(fields: &Map<String, Value>) -> Result<Option<String>, DeliveryError> {
     let is_commit = |text: &str| matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit());
-    Ok(optional(fields, "commit", "40 or 64 hexadecimal digits", is_commit)?.map(|text| text.to_ascii_lowercase()))
+    Ok(optional(fields, "commit", "40 or 64 hexadecimal digits", is_commit)?
+        .map(|text| text.to_ascii_lowercase()))
 }
 
 fn pr_url(fields: &Map<String, Value>) -> Result<Option<String>, DeliveryError> {
@@ -192,7 +194,8 @@ fn is_branch(text: &str) -> bool {
     !text.starts_with('-')
         && !text.contains("..")
         && !text.contains("@{")
-        && !text.contains(|c: char| c.is_whitespace() || matches!(c, '~' | '^' | ':' | '?' | '*' | '[' | '\\'))
+        && !text
+            .contains(|c: char| c.is_whitespace() || matches!(c, '~' | '^' | ':' | '?' | '*' | '[' | '\\'))
 }
 
 fn is_remote_name(text: &str) -> bool {

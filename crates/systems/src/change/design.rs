@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn heads() {
-        let good = "---\ncomet_change: tidy\nrole: technical-design\ncanonical_spec: openspec\nmore: x\n---\n# T\n";
+        let good =
+            "---\ncomet_change: tidy\nrole: technical-design\ncanonical_spec: openspec\nmore: x\n---\n# T\n";
         for (text, part) in [
             (good.to_owned(), None),
             (good.replace('\n', "\r\n"), None),
@@ -65,7 +66,9 @@ mod tests {
             let found = fault(&text, "tidy");
             match part {
                 None => assert_eq!(found, None, "{text}"),
-                Some(part) => assert!(found.as_deref().is_some_and(|f| f.contains(part)), "{text}: {found:?}"),
+                Some(part) => {
+                    assert!(found.as_deref().is_some_and(|f| f.contains(part)), "{text}: {found:?}")
+                }
             }
         }
     }

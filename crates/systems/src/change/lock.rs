@@ -68,7 +68,7 @@ pub enum LockError {
     #[error("{LOCK} was not free for {} s", PATIENCE.as_secs())]
     Busy,
     /// The folder cannot be written.
-    #[error("{LOCK} cannot be made ({0})")]
+    #[error("{LOCK} cannot be made")]
     Io(#[from] io::Error),
 }
 
@@ -218,7 +218,7 @@ impl Drop for ChangeLock<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
@@ -281,7 +281,8 @@ mod tests {
     #[test]
     fn a_lock_the_system_is_settling_is_left_to_it() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join(LOCK), lock_file(dead_pid(), process::host_name().as_deref())).unwrap();
+        std::fs::write(folder.path().join(LOCK), lock_file(dead_pid(), process::host_name().as_deref()))
+            .unwrap();
         std::fs::create_dir(folder.path().join(CONTENDERS)).unwrap();
         std::fs::write(folder.path().join(CONTENDERS).join("a.ticket"), "{}").unwrap();
         let dir = Dir::open(folder.path()).unwrap();

@@ -173,13 +173,17 @@ pub fn steps(situation: &Situation<'_>) -> Vec<NextAction> {
 
 fn verify_reason(state: &State) -> String {
     match (state.verify_result.as_str(), state.verify_failures) {
-        ("fail", Some(count)) if count >= 3 => format!(
-            "Verification failed {count} times; from the third on the person decides how it goes on."
-        ),
-        ("fail", Some(count)) if count > 0 => {
-            format!("Verification failed (failure {count}); the findings go back to building, valid evidence stays.")
+        ("fail", Some(count)) if count >= 3 => {
+            format!("Verification failed {count} times; from the third on the person decides how it goes on.")
         }
-        ("fail", _) => "Verification failed; the findings go back to building, valid evidence stays.".to_owned(),
+        ("fail", Some(count)) if count > 0 => {
+            format!(
+                "Verification failed (failure {count}); the findings go back to building, valid evidence stays."
+            )
+        }
+        ("fail", _) => {
+            "Verification failed; the findings go back to building, valid evidence stays.".to_owned()
+        }
         _ => "Checks or the review are still open; evidence that is still valid stays.".to_owned(),
     }
 }
@@ -305,11 +309,13 @@ fn task_steps(situation: &Situation<'_>) -> Vec<NextAction> {
 
 fn checkpoint_step(checkpoint: &Checkpoint, task: &Task) -> NextAction {
     let left = checkpoint.unresolved.len();
+    let points =
+        if left == 1 { "1 unresolved point".to_owned() } else { format!("{left} unresolved points") };
     let (kind, reason) = match checkpoint.stage {
         Stage::TaskReview => (Kind::Review, "The work is done and its review was going on.".to_owned()),
         Stage::Checkoff | Stage::Done if left > 0 => (
             Kind::Blocked,
-            format!("It stands at {}, but {left} unresolved points are recorded.", checkpoint.stage.name()),
+            format!("It stands at {}, with {points}.", checkpoint.stage.name()),
         ),
         Stage::Checkoff | Stage::Done => (
             Kind::Checkoff,
@@ -319,7 +325,7 @@ fn checkpoint_step(checkpoint: &Checkpoint, task: &Task) -> NextAction {
             Kind::Blocked,
             match left {
                 0 => "It was recorded as blocked, without a reason.".to_owned(),
-                _ => format!("It was recorded as blocked, with {left} unresolved points."),
+                _ => format!("It was recorded as blocked, with {points}."),
             },
         ),
         Stage::Implementing => (
@@ -372,8 +378,8 @@ pub fn command(state: &State, next: Kind) -> &'static str {
 mod tests {
     use super::*;
     use crate::change::coordination::tests::checkpoint;
-    use crate::change::state::tests::least;
     use crate::change::state::configuration_readiness;
+    use crate::change::state::tests::least;
     use crate::change::tasks;
 
     const SET: &str = "build_mode: executing-plans\ntdd_mode: tdd\nreview_mode: off\nisolation: branch\n";

@@ -60,7 +60,10 @@ pub fn read(text: &str, authority: &str, tasks: &[Task]) -> Result<PlanReading, 
             _ => faults.push(format!("names {} lists of tasks, not one", marks.len())),
         }
         if !boxes.is_empty() {
-            faults.push(format!("has {} of its own, which tasks.md alone may have", boxes_in_words(boxes.len())));
+            faults.push(format!(
+                "has {} of its own, which tasks.md alone may have",
+                boxes_in_words(boxes.len())
+            ));
         }
         if tasks.is_empty() || tasks::needs_ids(tasks) {
             faults.push("names tasks, but tasks.md has none or some without an id".to_owned());
@@ -70,17 +73,18 @@ pub fn read(text: &str, authority: &str, tasks: &[Task]) -> Result<PlanReading, 
         if !gone.is_empty() {
             faults.push(format!("names tasks that are gone: {}", gone.join(", ")));
         }
-        let left_out: Vec<&str> =
-            tasks.iter().filter_map(|task| task.id.as_deref()).filter(|id| !references.contains(id)).collect();
+        let left_out: Vec<&str> = tasks
+            .iter()
+            .filter_map(|task| task.id.as_deref())
+            .filter(|id| !references.contains(id))
+            .collect();
         if !left_out.is_empty() {
             faults.push(format!("does not name the tasks {}", left_out.join(", ")));
         }
     }
     let count = boxes.len();
-    let unmapped = boxes
-        .into_iter()
-        .filter(|task| task.id.as_deref().is_none_or(|id| !ids.contains(id)))
-        .collect();
+    let unmapped =
+        boxes.into_iter().filter(|task| task.id.as_deref().is_none_or(|id| !ids.contains(id))).collect();
     Ok(PlanReading { kind, boxes: count, unmapped, faults })
 }
 
@@ -155,7 +159,10 @@ mod tests {
         assert!(reading(&format!("{mark}{refs}").replace('\n', "\r\n")).faults.is_empty());
         for (plan, fault) in [
             (format!("{mark}{mark}{refs}"), "names 2 lists of tasks"),
-            (format!("<!-- comet-task-authority: openspec/changes/other/tasks.md -->\n{refs}"), "names another list"),
+            (
+                format!("<!-- comet-task-authority: openspec/changes/other/tasks.md -->\n{refs}"),
+                "names another list",
+            ),
             (format!("{mark}{refs}- [ ] more <!-- comet-task:a -->"), "has 1 box of its own"),
             (format!("{mark}<!-- comet-task-ref:a -->"), "does not name the tasks b"),
             (format!("{mark}{refs}<!-- comet-task-ref:z -->"), "names tasks that are gone: z"),
@@ -183,7 +190,10 @@ mod tests {
         let known = tasks::parse(TASKS).unwrap();
         let plan = "\u{feff}# P\r\n- [X] other words <!-- comet-task:b -->\r\n* [ ] a <!-- comet-task:a -->";
         let synced = synchronized(plan, &known).unwrap();
-        assert_eq!(synced, "\u{feff}# P\r\n- [ ] other words <!-- comet-task:b -->\r\n* [x] a <!-- comet-task:a -->");
+        assert_eq!(
+            synced,
+            "\u{feff}# P\r\n- [ ] other words <!-- comet-task:b -->\r\n* [x] a <!-- comet-task:a -->"
+        );
         assert_eq!(synchronized(&synced, &known).unwrap(), synced);
         let large = "- [X] a <!-- comet-task:a -->";
         assert_eq!(synchronized(large, &known).unwrap(), large, "a large X says it already");

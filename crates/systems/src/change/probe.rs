@@ -19,11 +19,37 @@ const QUOTE_CHARS: usize = 120;
 const MAX_TOPICS: usize = 3;
 
 const RESUME: [&str; 16] = [
-    "continue", "resume", "carry on", "finish", "run it", "commit", "verify", "archive", "继续", "接着", "恢复", "跑完",
-    "提交", "验证", "归档", "修刚才",
+    "continue",
+    "resume",
+    "carry on",
+    "finish",
+    "run it",
+    "commit",
+    "verify",
+    "archive",
+    "继续",
+    "接着",
+    "恢复",
+    "跑完",
+    "提交",
+    "验证",
+    "归档",
+    "修刚才",
 ];
 const QUESTION: [&str; 13] = [
-    "what", "why", "how", "explain", "summarize", "reliable", "靠谱吗", "是什么", "为什么", "解释", "总结", "取名", "命名",
+    "what",
+    "why",
+    "how",
+    "explain",
+    "summarize",
+    "reliable",
+    "靠谱吗",
+    "是什么",
+    "为什么",
+    "解释",
+    "总结",
+    "取名",
+    "命名",
 ];
 const OPT_OUT: [&str; 9] = [
     "do not resume",
@@ -38,12 +64,85 @@ const OPT_OUT: [&str; 9] = [
 ];
 /// Words that are in every change; those from `this` on are in every request too.
 const GENERIC: [&str; 79] = [
-    "add", "build", "cache", "change", "code", "design", "docs", "file", "fix", "implement", "plan", "readme", "task",
-    "test", "update", "修改", "更新", "修复", "添加", "文档", "任务", "计划", "实现", "this", "that", "these", "those",
-    "with", "without", "from", "into", "onto", "over", "under", "about", "after", "before", "when", "then", "than",
-    "what", "which", "where", "while", "will", "would", "should", "could", "must", "have", "been", "being", "does",
-    "done", "make", "made", "need", "needs", "want", "wants", "please", "just", "only", "also", "more", "most", "some",
-    "such", "very", "each", "every", "they", "them", "their", "there", "here", "your", "like", "because",
+    "add",
+    "build",
+    "cache",
+    "change",
+    "code",
+    "design",
+    "docs",
+    "file",
+    "fix",
+    "implement",
+    "plan",
+    "readme",
+    "task",
+    "test",
+    "update",
+    "修改",
+    "更新",
+    "修复",
+    "添加",
+    "文档",
+    "任务",
+    "计划",
+    "实现",
+    "this",
+    "that",
+    "these",
+    "those",
+    "with",
+    "without",
+    "from",
+    "into",
+    "onto",
+    "over",
+    "under",
+    "about",
+    "after",
+    "before",
+    "when",
+    "then",
+    "than",
+    "what",
+    "which",
+    "where",
+    "while",
+    "will",
+    "would",
+    "should",
+    "could",
+    "must",
+    "have",
+    "been",
+    "being",
+    "does",
+    "done",
+    "make",
+    "made",
+    "need",
+    "needs",
+    "want",
+    "wants",
+    "please",
+    "just",
+    "only",
+    "also",
+    "more",
+    "most",
+    "some",
+    "such",
+    "very",
+    "each",
+    "every",
+    "they",
+    "them",
+    "their",
+    "there",
+    "here",
+    "your",
+    "like",
+    "because",
 ];
 
 /// A request.
@@ -93,7 +192,8 @@ pub fn read_request(bytes: &[u8]) -> Result<Request, RequestError> {
         }
     }
     let context = |field: &str| {
-        fields.get("agent_context").and_then(|context| context.get(field)).and_then(Value::as_bool) == Some(true)
+        fields.get("agent_context").and_then(|context| context.get(field)).and_then(Value::as_bool)
+            == Some(true)
     };
     Ok(Request {
         utterance: fields
@@ -356,7 +456,12 @@ impl Named {
 /// Answers a request: all rows, in order. `changes` are the active ones and the archived ones with an open delivery;
 /// `others` is how many more there are than could be looked at.
 #[must_use]
-pub fn answer(request: &Request, changes: &[Active], others: usize, around: &mut impl Surroundings) -> Answer {
+pub fn answer(
+    request: &Request,
+    changes: &[Active],
+    others: usize,
+    around: &mut impl Surroundings,
+) -> Answer {
     if let Some(answer) = answer_without_changes(request) {
         return answer;
     }
@@ -382,7 +487,10 @@ fn which_change(changes: &[Active], others: usize) -> Answer {
         .take(MOST)
         .map(|change| Choice {
             label: format!("go on with {}", change.in_words()),
-            command: change.command().map(|command| format!("{command} {}", change.name)),
+            command: Some(match change.command() {
+                Some(command) => format!("{command} {}", change.name),
+                None => format!("recovery change check {}", change.name),
+            }),
         })
         .collect();
     let left_out = changes.len().saturating_sub(MOST) + others;
@@ -419,12 +527,15 @@ fn one_change(request: &Request, words: &Words, change: &Active, around: &mut im
         return whose_files(change, dirty);
     }
     if change.is_at_decision_point() {
-        return decision(change, match &change.standing {
-            Standing::Delivery(..) => "archived change has pending delivery",
-            Standing::DeliveryUnknown(..) => "archived change execution history is unavailable",
-            Standing::NoState => "active OpenSpec change is missing Comet state",
-            _ => "active change is at a decision point",
-        });
+        return decision(
+            change,
+            match &change.standing {
+                Standing::Delivery(..) => "archived change has pending delivery",
+                Standing::DeliveryUnknown(..) => "archived change execution history is unavailable",
+                Standing::NoState => "active OpenSpec change is missing Comet state",
+                _ => "active change is at a decision point",
+            },
+        );
     }
     let resume = words.has_any(&RESUME);
     if !resume && !request.non_trivial_work && words.has_any(&QUESTION) {
@@ -488,7 +599,13 @@ fn whose_files(change: &Active, dirty: usize) -> Answer {
         format!("{files} not committed. Do they belong to {}?", change.in_words()),
         vec![
             choice(format!("yes: they are work on {}, go on with it", change.name), go_on),
-            choice(format!("no: they are other work; commit or stash that first, then go on with {}", change.name), go_on),
+            choice(
+                format!(
+                    "no: they are other work; commit or stash that first, then go on with {}",
+                    change.name
+                ),
+                go_on,
+            ),
             choice("look at them first", Some("git status --short")),
             leave(change),
         ],
@@ -511,7 +628,10 @@ fn decision(change: &Active, reason: &str) -> Answer {
         ),
         Standing::Invalid(why) => (
             answer.with("state", why),
-            format!("The state of {name} is not valid ({}). What should happen to it?", clean(why, QUOTE_CHARS)),
+            format!(
+                "The state of {name} is not valid ({}). What should happen to it?",
+                clean(why, QUOTE_CHARS)
+            ),
             vec![
                 choice("see what is wrong and correct .comet.yaml", Some(&check)),
                 choice("put .comet.yaml back from git", None),
@@ -522,14 +642,20 @@ fn decision(change: &Active, reason: &str) -> Answer {
             answer.with("state", "archived: true").with("state", "delivery is not complete"),
             format!("{name} is archived, but {what} is not proven. What about the delivery?"),
             vec![
-                choice("look whether it is done already", Some(&format!("recovery change delivery {name} --verify"))),
+                choice(
+                    "look whether it is done already",
+                    Some(&format!("recovery change delivery {name} --verify")),
+                ),
                 choice(format!("deliver it now: {what}"), Some("/comet-archive")),
                 leave(change),
             ],
         ),
         Standing::DeliveryUnknown(_, why) => (
             answer.with("state", "archived: true").with("state", "delivery is not complete"),
-            format!("{name} is archived, but what is recorded of its delivery cannot be read ({}). Was it delivered?", clean(why, QUOTE_CHARS)),
+            format!(
+                "{name} is archived, but what is recorded of its delivery cannot be read ({}). Was it delivered?",
+                clean(why, QUOTE_CHARS)
+            ),
             vec![
                 choice("look at what git says", Some(&format!("recovery change delivery {name} --verify"))),
                 choice("it was delivered: correct or set aside the record", None),
@@ -671,7 +797,8 @@ mod tests {
         let in_flow = Request { already_in_flow: true, ..request("do not resume", true) };
         let said = answer(&in_flow, &changes, 0, &mut around);
         check(&said, Action::OutOfScope, "already in Comet flow", None, None);
-        for words in ["Do not resume, fix the lint", "skip comet: continue", "只回答这个问题", "不走comet"] {
+        for words in ["Do not resume, fix the lint", "skip comet: continue", "只回答这个问题", "不走comet"]
+        {
             let said = answer(&request(words, true), &changes, 0, &mut around);
             check(&said, Action::OutOfScope, "user opted out of Comet resume", None, None);
             assert_eq!(said.evidence[0].source, "user");
@@ -698,7 +825,13 @@ mod tests {
         check(&said, Action::AskUser, dirty, Some(ONE), Some("/comet-build"));
         assert_eq!(said.evidence[0].quote, "2 dirty file(s)");
         let said = say("work on sort-labels-again", 0);
-        check(&said, Action::AskUser, "active change is at a decision point", Some("sort-labels-again"), Some("/comet-build"));
+        check(
+            &said,
+            Action::AskUser,
+            "active change is at a decision point",
+            Some("sort-labels-again"),
+            Some("/comet-build"),
+        );
         let said = answer(&request("go", true), &changes[..1], 9_999, &mut Around::default());
         check(&said, Action::AskUser, "multiple active changes require a change name", None, None);
         assert!(said.question.unwrap().starts_with("10000 changes"));
@@ -708,8 +841,20 @@ mod tests {
     fn row_6_comes_before_row_7() {
         let around = || Around { dirty: 1, ..Around::default() };
         let dirty = "uncommitted worktree changes require attribution";
-        check(&ask_one("continue", true, valid(""), around()), Action::AskUser, dirty, Some(ONE), Some("/comet-build"));
-        check(&ask_one("continue", true, Standing::NoState, around()), Action::AskUser, dirty, Some(ONE), None);
+        check(
+            &ask_one("continue", true, valid(""), around()),
+            Action::AskUser,
+            dirty,
+            Some(ONE),
+            Some("/comet-build"),
+        );
+        check(
+            &ask_one("continue", true, Standing::NoState, around()),
+            Action::AskUser,
+            dirty,
+            Some(ONE),
+            None,
+        );
     }
 
     #[test]
@@ -717,7 +862,11 @@ mod tests {
         let state = || Box::new(least("phase: archive\narchived: true").unwrap());
         let at = "active change is at a decision point";
         for (standing, reason, command) in [
-            (Standing::Delivery(state(), "the push of main".into()), "archived change has pending delivery", Some("/comet-archive")),
+            (
+                Standing::Delivery(state(), "the push of main".into()),
+                "archived change has pending delivery",
+                Some("/comet-archive"),
+            ),
             (
                 Standing::DeliveryUnknown(Some(state()), "torn".into()),
                 "archived change execution history is unavailable",
@@ -733,14 +882,17 @@ mod tests {
             let said = ask_one("what is continue", false, standing, Around::default());
             check(&said, Action::AskUser, reason, Some(ONE), command);
         }
-        for standing in [valid("phase: design\nbuild_pause: plan-ready"), valid("phase: verify"), valid("phase: open")] {
+        for standing in
+            [valid("phase: design\nbuild_pause: plan-ready"), valid("phase: verify"), valid("phase: open")]
+        {
             assert_eq!(ask_one("continue", true, standing, Around::default()).action, Action::AutoResume);
         }
     }
 
     #[test]
     fn rows_8_to_11() {
-        let around = || Around { texts: &["Why: the nightly export", "- [ ] fill outbox"], ..Around::default() };
+        let around =
+            || Around { texts: &["Why: the nightly export", "- [ ] fill outbox"], ..Around::default() };
         let question = "user asked a question without workflow work";
         let related = "single active change and request is related";
         let other = "single active change exists but request looks unrelated";
@@ -760,8 +912,7 @@ mod tests {
             ("hello", false, Action::OutOfScope, "request is not workflow work"),
         ] {
             let said = ask_one(words, non_trivial, valid(""), around());
-            let command =
-                matches!(action, Action::AutoResume | Action::AskUser).then_some("/comet-build");
+            let command = matches!(action, Action::AutoResume | Action::AskUser).then_some("/comet-build");
             check(&said, action, reason, Some(ONE), command);
         }
         let said = ask_one("the outbox export", true, valid(""), around());
@@ -772,13 +923,19 @@ mod tests {
     #[test]
     fn requests() {
         let whole = |utterance: &str, more: &str| {
-            read_request(format!("{{\"schema_version\": \"{SCHEMA}\", \"utterance\": {utterance}{more}}}").as_bytes())
+            read_request(
+                format!("{{\"schema_version\": \"{SCHEMA}\", \"utterance\": {utterance}{more}}}").as_bytes(),
+            )
         };
         assert_eq!(whole("\" go \"", "").unwrap(), request("go", false));
         let context = ", \"agent_context\": {\"non_trivial_work\": true, \"already_in_comet_flow\": true}";
         let said = whole("\"go\"", context).unwrap();
         assert!(said.non_trivial_work && said.already_in_flow);
-        assert!(!whole("\"go\"", ", \"agent_context\": {\"non_trivial_work\": \"true\"}").unwrap().non_trivial_work);
+        assert!(
+            !whole("\"go\"", ", \"agent_context\": {\"non_trivial_work\": \"true\"}")
+                .unwrap()
+                .non_trivial_work
+        );
         assert_eq!(whole("7", ""), Err(RequestError::NoUtterance));
         assert_eq!(read_request("\u{feff}go on".as_bytes()).unwrap(), request("go on", true));
         assert_eq!(read_request(b"{ not json").unwrap(), request("{ not json", true));

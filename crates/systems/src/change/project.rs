@@ -149,31 +149,36 @@ pub fn read_path(root: &Dir, path: &str, limit: usize) -> Found {
 pub fn is_change_name(name: &str) -> bool {
     name.bytes().next().is_some_and(|first| first.is_ascii_lowercase())
         && name.len() <= 200
-        && name
-            .split('-')
-            .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
+        && name.split('-').all(|part| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        })
 }
 
 /// The name of an archived change: that of its folder without `YYYY-MM-DD-`.
 #[must_use]
 pub fn archived_name(folder: &str) -> Option<&str> {
     let (day, name) = (folder.get(..10)?, folder.get(11..)?);
-    let digits = day.bytes().enumerate().all(|(at, b)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() });
+    let digits = day
+        .bytes()
+        .enumerate()
+        .all(|(at, b)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() });
     (digits && folder.as_bytes()[10] == b'-' && is_change_name(name)).then_some(name)
 }
 
-/// Finds the project around a folder: the nearest one upwards with `.comet/` or `.git`; the walk stops below `home`,
-/// whose `.comet/` holds settings for all projects. None: there is none, then it is the folder itself.
+/// Finds the project around a folder: the nearest one upwards with `.comet/config.yaml` or `.git`, else with a folder
+/// of changes. The walk stops below `home`, whose `.comet/` holds settings for all projects. None: there is none.
 #[must_use]
 pub fn find_root(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    start
-        .ancestors()
-        .take_while(|here| Some(*here) != home && here.parent().is_some())
-        .find(|here| {
-            here.join(COMET).join(CONFIG).symlink_metadata().is_ok() || here.join(".git").symlink_metadata().is_ok()
-                || here.join("openspec/changes").is_dir() || here.join("docs/openspec/changes").is_dir()
-        })
-        .map(Path::to_owned)
+    let upwards = || start.ancestors().take_while(|here| Some(*here) != home && here.parent().is_some());
+    let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
+    let marked = |here: &&Path| is_there(here.join(COMET).join(CONFIG)) || is_there(here.join(".git"));
+    // `docs` of a project looks like a project itself: the farther one counts.
+    let with_changes = |here: &&Path| {
+        [ArtifactLayout::Docs, ArtifactLayout::Legacy]
+            .iter()
+            .any(|layout| is_there(here.join(open_spec_root(*layout)).join("changes")))
+    };
+    upwards().find(marked).or_else(|| upwards().filter(with_changes).last()).map(Path::to_owned)
 }
 
 /// Whether the changes of a project can be read.
@@ -355,7 +360,8 @@ impl CometProject {
         let file = format!("{COMET}/{CONFIG}");
         let (layout, config) = match config {
             Err(why) => {
-                let hint = "correct .comet/config.yaml (or let Comet do it: `comet doctor`); it was not changed";
+                let hint =
+                    "correct .comet/config.yaml (or let Comet do it: `comet doctor`); it was not changed";
                 let fault = Some((format!("{file} {why}"), hint));
                 (Layout::of(None, LayoutStatus::Unavailable, fault), None)
             }
@@ -364,12 +370,21 @@ impl CometProject {
                 let legacy = !matches!(exists(ArtifactLayout::Legacy), Ok(false));
                 match (docs, legacy) {
                     (false, false) => {
-                        let fault = ("no Comet project is here".to_owned(), "go to a project with .comet/config.yaml, or name it with --project DIR");
+                        let fault = (
+                            "no Comet project is here".to_owned(),
+                            "go to a project with .comet/config.yaml, or name it with --project DIR",
+                        );
                         (Layout::of(None, LayoutStatus::Absent, Some(fault)), None)
                     }
                     (true, _) => {
-                        let hint = "set classic.artifact_layout in .comet/config.yaml: `comet init` writes one";
-                        let fault = (format!("there is no {file}, and without it the changes under docs/openspec are not those in use"), hint);
+                        let hint =
+                            "set classic.artifact_layout in .comet/config.yaml: `comet init` writes one";
+                        let fault = (
+                            format!(
+                                "there is no {file}, and without it the changes under docs/openspec are not those in use"
+                            ),
+                            hint,
+                        );
                         (Layout::of(None, LayoutStatus::Unavailable, Some(fault)), None)
                     }
                     (false, true) => {
@@ -407,8 +422,9 @@ impl CometProject {
                 // One look at most names: a path below a name is only asked whether it exists, never opened.
                 let has_state = changes.has(&format!("{name}/{STATE}"));
                 let is_link = changes.stat(&name).is_some_and(|stat| stat.kind == FileKind::Link);
-                let known =
-                    has_state || is_link || OPENSPEC_FILES.iter().any(|file| changes.has(&format!("{name}/{file}")));
+                let known = has_state
+                    || is_link
+                    || OPENSPEC_FILES.iter().any(|file| changes.has(&format!("{name}/{file}")));
                 known.then_some(Candidate { name, has_state, is_link })
             })
             .collect();
@@ -463,10 +479,18 @@ impl CometProject {
             return Err(ChangeError::BadName(name.to_owned()));
         }
         match changes.folder(name) {
-            Ok(dir) => Ok(ChangeFolder { name: name.to_owned(), archived_as: None, path: format!("{root}/{name}"), dir }),
+            Ok(dir) => Ok(ChangeFolder {
+                name: name.to_owned(),
+                archived_as: None,
+                path: format!("{root}/{name}"),
+                dir,
+            }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let folders: Vec<String> =
-                    self.archived().into_iter().filter(|folder| archived_name(folder) == Some(name)).collect();
+                let folders: Vec<String> = self
+                    .archived()
+                    .into_iter()
+                    .filter(|folder| archived_name(folder) == Some(name))
+                    .collect();
                 match folders.as_slice() {
                     [] => Err(ChangeError::NotFound { name: name.to_owned(), known: self.a_few_names() }),
                     [one] => self.archived_change(one),
@@ -531,7 +555,8 @@ fn checked(
             return Layout::of(Some(layout), LayoutStatus::Conflict, Some(fault));
         }
         (false, other_exists) => {
-            let other = if other_exists { format!("{there}/ is there") } else { format!("nor is there {there}/") };
+            let other =
+                if other_exists { format!("{there}/ is there") } else { format!("nor is there {there}/") };
             let fault = (format!("{here}/ is configured and does not exist; {other}"), hint);
             return Layout::of(Some(layout), LayoutStatus::Missing, Some(fault));
         }
@@ -541,7 +566,8 @@ fn checked(
     match open_folder(root, &changes.split('/').collect::<Vec<_>>()) {
         Ok(Some(_)) => Layout::of(Some(layout), LayoutStatus::Ready, None),
         Ok(None) => {
-            let fault = (format!("{changes}/ does not exist"), "`openspec init` makes it; nothing was changed");
+            let fault =
+                (format!("{changes}/ does not exist"), "`openspec init` makes it; nothing was changed");
             Layout::of(Some(layout), LayoutStatus::Missing, Some(fault))
         }
         Err(part) => {

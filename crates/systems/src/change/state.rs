@@ -267,7 +267,8 @@ pub fn parse(text: &str) -> Result<State, StateFaults> {
         return Err(damaged("is empty or no map of names and values".to_owned()));
     };
     let mut faults = StateFaults::default();
-    let old_run = ["run_id", "skill"].iter().all(|name| document.get(name).is_some_and(|v| *v != Value::Null));
+    let old_run =
+        ["run_id", "skill"].iter().all(|name| document.get(name).is_some_and(|v| *v != Value::Null));
     for (given, value) in members {
         match NAMES.iter().find(|known| known.name == given) {
             Some(known) => {
@@ -287,7 +288,8 @@ pub fn parse(text: &str) -> Result<State, StateFaults> {
     if faults != StateFaults::default() {
         return Err(faults);
     }
-    let text = |name: &str| document.get(name).and_then(Value::text).filter(|t| !t.is_empty()).map(str::to_owned);
+    let text =
+        |name: &str| document.get(name).and_then(Value::text).filter(|t| !t.is_empty()).map(str::to_owned);
     let flag = |name: &str| match document.get(name) {
         Some(Value::Flag(flag)) => Some(*flag),
         _ => None,
@@ -404,9 +406,11 @@ pub fn configuration_readiness(state: &State) -> ConfigurationReadiness {
     if state.workflow != Workflow::Full {
         return readiness;
     }
-    for (name, value) in
-        [("build_mode", &state.build_mode), ("tdd_mode", &state.tdd_mode), ("review_mode", &state.review_mode)]
-    {
+    for (name, value) in [
+        ("build_mode", &state.build_mode),
+        ("tdd_mode", &state.tdd_mode),
+        ("review_mode", &state.review_mode),
+    ] {
         if value.is_none() {
             readiness.missing_fields.push(name);
         }
@@ -449,10 +453,10 @@ pub(crate) mod tests {
         let mut text = LEAST.to_owned();
         for line in more.lines() {
             let name = line.split(':').next().unwrap();
-            text = text.lines().filter(|old| old.split(':').next() != Some(name)).fold(
-                String::new(),
-                |kept, old| kept + old + "\n",
-            );
+            text = text
+                .lines()
+                .filter(|old| old.split(':').next() != Some(name))
+                .fold(String::new(), |kept, old| kept + old + "\n");
             text.push_str(line);
             text.push('\n');
         }
@@ -470,11 +474,10 @@ pub(crate) mod tests {
     #[test]
     fn each_required_name() {
         for known in NAMES.iter().filter(|known| known.required) {
-            let text: String =
-                LEAST.lines().filter(|line| !line.starts_with(&format!("{}:", known.name))).fold(
-                    String::new(),
-                    |text, line| text + line + "\n",
-                );
+            let text: String = LEAST
+                .lines()
+                .filter(|line| !line.starts_with(&format!("{}:", known.name)))
+                .fold(String::new(), |text, line| text + line + "\n");
             let faults = parse(&text).unwrap_err();
             assert_eq!(faults.missing, [known.name]);
         }
@@ -517,9 +520,12 @@ pub(crate) mod tests {
             assert_eq!(least(line).is_ok(), valid, "{line}: {:?}", least(line));
         }
         let hash = "a".repeat(64);
-        for (hash, valid) in
-            [(&hash[..63], false), (&hash[..], true), (&(hash.clone() + "a")[..], false), (&hash.to_uppercase()[..], false)]
-        {
+        for (hash, valid) in [
+            (&hash[..63], false),
+            (&hash[..], true),
+            (&(hash.clone() + "a")[..], false),
+            (&hash.to_uppercase()[..], false),
+        ] {
             assert_eq!(least(&format!("handoff_hash: {hash}")).is_ok(), valid, "{hash}");
         }
     }
@@ -541,7 +547,8 @@ pub(crate) mod tests {
     fn readiness() {
         let of = |more: &str| {
             let readiness = configuration_readiness(&least(more).unwrap());
-            let invalid: Vec<String> = readiness.invalid_fields.into_iter().map(|field| field.field).collect();
+            let invalid: Vec<String> =
+                readiness.invalid_fields.into_iter().map(|field| field.field).collect();
             (readiness.missing_fields, invalid)
         };
         assert_eq!(of(""), (vec!["build_mode", "tdd_mode", "review_mode"], vec![]));
@@ -558,8 +565,14 @@ pub(crate) mod tests {
         );
         assert_eq!(of(&format!("{set}build_mode: autonomous")), (vec![], vec!["review_mode".to_owned()]));
         assert_eq!(of("tdd_mode: tdd\nreview_mode: standard\nbuild_mode: autonomous"), (vec![], vec![]));
-        for (line, invalid) in [("", true), ("direct_override: false", true), ("direct_override: true", false)] {
-            assert_eq!(of(&format!("{set}build_mode: direct\n{line}")).1.len(), usize::from(invalid), "{line}");
+        for (line, invalid) in
+            [("", true), ("direct_override: false", true), ("direct_override: true", false)]
+        {
+            assert_eq!(
+                of(&format!("{set}build_mode: direct\n{line}")).1.len(),
+                usize::from(invalid),
+                "{line}"
+            );
         }
     }
 

@@ -346,8 +346,7 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
         error = Some(why.to_string());
         Vec::new()
     });
-    let revision =
-        source.text().filter(|_| error.is_none()).map(|text| tasks::revision_of(text, &known));
+    let revision = source.text().filter(|_| error.is_none()).map(|text| tasks::revision_of(text, &known));
     if let Some(why) = &error {
         problems.push(Problem {
             file: task_path.clone(),
@@ -371,11 +370,9 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
 
     let plan = read_plan(project, state.as_ref(), &task_path, &known, &mut problems);
     let (checkpoint, coordination_file) = read_checkpoint(change, &mut problems);
-    let stale = checkpoint
-        .as_ref()
-        .is_some_and(|checkpoint| {
-            revision.as_deref().is_none_or(|now| coordination::is_stale(checkpoint, now, &known))
-        });
+    let stale = checkpoint.as_ref().is_some_and(|checkpoint| {
+        revision.as_deref().is_none_or(|now| coordination::is_stale(checkpoint, now, &known))
+    });
     let delivery = state
         .as_ref()
         .filter(|state| state.phase == Phase::Archive)
@@ -401,7 +398,9 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
     }
     let mut notes: Vec<String> = project.note.iter().cloned().collect();
     if project.root_move_pending() {
-        notes.push("a move of the artefacts is not finished (`comet doctor`); nothing can be written".to_owned());
+        notes.push(
+            "a move of the artefacts is not finished (`comet doctor`); nothing can be written".to_owned(),
+        );
     }
 
     let configuration_readiness = state.as_ref().map(state::configuration_readiness);
@@ -440,7 +439,11 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
         next_action,
         task_state,
         plan_mapping: PlanMapping {
-            status: if unmapped_count > 0 || plan.fault.is_some() { "reconciliation-required" } else { "ready" },
+            status: if unmapped_count > 0 || plan.fault.is_some() {
+                "reconciliation-required"
+            } else {
+                "ready"
+            },
             unmapped_count,
             path: state.as_ref().and_then(|state| state.plan.as_deref()).map(|path| clean(path, TEXT_CHARS)),
             readiness: match plan.readiness {
@@ -472,7 +475,9 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
         recovery: wanted.recover.then(|| Recovery {
             unfinished: steps,
             required_files: std::iter::once(task_path)
-                .chain(state.as_ref().and_then(|state| state.plan.clone()).map(|path| clean(&path, TEXT_CHARS)))
+                .chain(
+                    state.as_ref().and_then(|state| state.plan.clone()).map(|path| clean(&path, TEXT_CHARS)),
+                )
                 .collect(),
         }),
     }
@@ -584,7 +589,11 @@ fn read_plan(
         PlanReadiness::Broken(format!("The plan {shown} is no .md directly in {PLANS}/"))
     };
     match plan::read(&text, authority, known) {
-        Ok(reading) => {
+        Ok(mut reading) => {
+            if state.is_some_and(|state| state.archived) {
+                // The tasks have moved to the archive since; nobody corrects a plan that is done.
+                reading.faults.clear();
+            }
             problems.extend(reading.faults.iter().map(|fault| Problem {
                 file: shown.clone(),
                 what: clean(fault, TEXT_CHARS),
@@ -631,7 +640,10 @@ fn read_design(project: &CometProject, change: &ChangeFolder, state: &State) -> 
 }
 
 /// The checkpoint, and its path if there is a file.
-fn read_checkpoint(change: &ChangeFolder, problems: &mut Vec<Problem>) -> (Option<Checkpoint>, Option<String>) {
+fn read_checkpoint(
+    change: &ChangeFolder,
+    problems: &mut Vec<Problem>,
+) -> (Option<Checkpoint>, Option<String>) {
     let file = change.file(&format!("{COMET}/{COORDINATION}"));
     let read = match change.comet() {
         Ok(None) => return (None, None),

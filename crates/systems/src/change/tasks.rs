@@ -86,9 +86,11 @@ pub fn is_id(text: &str) -> bool {
 
 /// White space as JavaScript's `\s` and `trim` see it.
 pub(crate) fn is_space(c: char) -> bool {
-    matches!(c,
-        '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}'
-        | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}')
+    matches!(
+        c,
+        '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'
+            ..='\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}'
+    )
 }
 
 /// What JavaScript's `.` does not match.
@@ -359,15 +361,15 @@ mod tests {
     fn why_a_task_is_not_ticked() {
         let source = "- [ ] a <!-- comet-task:a -->\n";
         let now = revision(source).unwrap();
-        assert_eq!(
-            with_task_done(source, "a", "0"),
-            Err(CompleteError::Changed { revision: now.clone() })
-        );
+        assert_eq!(with_task_done(source, "a", "0"), Err(CompleteError::Changed { revision: now.clone() }));
         assert_eq!(with_task_done(source, "b", &now), Err(CompleteError::UnknownId { id: "b".into() }));
         let bare = "- [ ] a <!-- comet-task:a -->\n- [ ] b\n";
         assert_eq!(with_task_done(bare, "a", &revision(bare).unwrap()), Err(CompleteError::NeedsIds));
-        assert_eq!(with_task_done(bare, "a", "0").unwrap_err().to_string(),
-            "Task requirements changed; reload the task list before recording completion", "the revision comes first");
+        assert_eq!(
+            with_task_done(bare, "a", "0").unwrap_err().to_string(),
+            "Task requirements changed; reload the task list before recording completion",
+            "the revision comes first"
+        );
     }
 
     #[test]

@@ -34,7 +34,9 @@ impl Words {
         let mut word = String::new();
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
-            let joins = matches!(c, '-' | '\'' | '.') && !word.is_empty() && chars.peek().is_some_and(|next| is_letter(*next));
+            let joins = matches!(c, '-' | '\'' | '.')
+                && !word.is_empty()
+                && chars.peek().is_some_and(|next| is_letter(*next));
             if is_letter(c) || joins {
                 word.push(c);
             } else if !word.is_empty() {
@@ -185,7 +187,10 @@ mod tests {
     fn topics() {
         let generic = ["plan", "update", "实现", "任务"];
         let mut topics = Topics::default();
-        topics.add("# Nightly export\n- [ ] fill the outbox-table <!-- comet-task:secret-word --> in v2026 Plan", &generic);
+        topics.add(
+            "# Nightly export\n- [ ] fill the outbox-table <!-- comet-task:secret-word --> in v2026 Plan",
+            &generic,
+        );
         topics.add("夜间导出任务 实现任务", &generic);
         for (request, shared) in [
             ("make the EXPORT faster", vec!["export"]),

@@ -37,34 +37,34 @@ pub enum WriteFault {
         why: String,
     },
     /// The tasks cannot be read.
-    #[error("{file}: {source}")]
+    #[error("{file}: {why}")]
     Tasks {
         /// Path from the project's root.
         file: String,
         /// Why.
-        source: TasksError,
+        why: TasksError,
     },
     /// The task is not ticked.
     #[error(transparent)]
     Complete(CompleteError),
     /// The plan is not brought up to date.
-    #[error("{file}: {source}")]
+    #[error("{file}: {why}")]
     Sync {
         /// Path from the project's root.
         file: String,
         /// Why.
-        source: SyncError,
+        why: SyncError,
     },
     /// The checkpoint that was given is none.
     #[error("the checkpoint that was given {0}")]
     Given(CheckpointError),
     /// The checkpoint that is there is none; it is left alone.
-    #[error("{file} {source}")]
+    #[error("{file} {why}")]
     Recorded {
         /// Path from the project's root.
         file: String,
         /// Why.
-        source: CheckpointError,
+        why: CheckpointError,
     },
     /// The checkpoint that was given may not take the place of the one that is there.
     #[error(transparent)]
@@ -73,12 +73,12 @@ pub enum WriteFault {
     #[error("{0} was changed by somebody else at this moment")]
     Overtaken(String),
     /// The system says no.
-    #[error("{file} cannot be written ({source})")]
+    #[error("{file} cannot be written ({why})")]
     Io {
         /// Path from the project's root.
         file: String,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
 }
 
@@ -116,7 +116,7 @@ pub fn read_tasks(change: &ChangeFolder) -> Result<TaskList, WriteFault> {
         Found::Missing => Err(WriteFault::Unusable { file: file(), why: "does not exist".to_owned() }),
         Found::Unusable(why) => Err(WriteFault::Unusable { file: file(), why }),
         Found::Text(source) => {
-            let tasks = tasks::parse(&source).map_err(|source| WriteFault::Tasks { file: file(), source })?;
+            let tasks = tasks::parse(&source).map_err(|why| WriteFault::Tasks { file: file(), why })?;
             let revision = tasks::revision_of(&source, &tasks);
             Ok(TaskList { source, tasks, revision })
         }
@@ -147,7 +147,7 @@ fn replace(dir: &Dir, name: &str, path: String, before: &str, after: &str) -> Re
     match dir.replace_if(name, after.as_bytes(), unchanged) {
         Ok(true) => Ok(true),
         Ok(false) => Err(WriteFault::Overtaken(path)),
-        Err(source) => Err(WriteFault::Io { file: path, source }),
+        Err(why) => Err(WriteFault::Io { file: path, why }),
     }
 }
 
@@ -160,7 +160,7 @@ pub fn assign_ids(project: &CometProject, change: &ChangeFolder) -> Result<(usiz
         given += 1;
         uuid::Uuid::new_v4().to_string()
     })
-    .map_err(|source| WriteFault::Tasks { file: change.file(TASKS), source })?;
+    .map_err(|why| WriteFault::Tasks { file: change.file(TASKS), why })?;
     replace(&change.dir, TASKS, change.file(TASKS), &list.source, &named)?;
     Ok((given, read_tasks(change)?))
 }
@@ -191,7 +191,7 @@ pub fn complete(
     let list = read_tasks(change)?;
     let plan = match copy_ticks(project, change, &list.tasks) {
         Ok(plan) => plan,
-        Err(WriteFault::Sync { source: SyncError::MappingRequired { .. }, .. }) => PlanSync::MappingRequired,
+        Err(WriteFault::Sync { why: SyncError::MappingRequired { .. }, .. }) => PlanSync::MappingRequired,
         Err(_) => PlanSync::Unusable,
     };
     Ok(Completed { newly, list, plan })
@@ -227,16 +227,18 @@ fn plan_text(project: &CometProject, change: &ChangeFolder) -> Result<Option<Str
 fn copy_ticks(project: &CometProject, change: &ChangeFolder, known: &[Task]) -> Result<PlanSync, WriteFault> {
     let Some(path) = plan_path(change)? else { return Ok(PlanSync::None) };
     let unusable = |why: String| WriteFault::Unusable { file: path.clone(), why };
-    let Some((dir, name)) = open_parent(&project.root, &path).map_err(unusable)? else { return Ok(PlanSync::None) };
+    let Some((dir, name)) = open_parent(&project.root, &path).map_err(unusable)? else {
+        return Ok(PlanSync::None);
+    };
     let text = match read_text(&dir, &name, TEXT_LIMIT) {
         Found::Missing => return Ok(PlanSync::None),
         Found::Unusable(why) => return Err(unusable(why)),
         Found::Text(text) => text,
     };
     let reading = plan::read(&text, &change.file(TASKS), known)
-        .map_err(|source| WriteFault::Sync { file: path.clone(), source: source.into() })?;
+        .map_err(|why| WriteFault::Sync { file: path.clone(), why: why.into() })?;
     let synced =
-        plan::synchronized(&text, known).map_err(|source| WriteFault::Sync { file: path.clone(), source })?;
+        plan::synchronized(&text, known).map_err(|why| WriteFault::Sync { file: path.clone(), why })?;
     replace(&dir, &name, path, &text, &synced)?;
     Ok(match (reading.boxes, reading.kind) {
         (0, PlanKind::Canonical) => PlanSync::Canonical,
@@ -259,9 +261,9 @@ fn recorded(change: &ChangeFolder) -> Result<Option<Checkpoint>, WriteFault> {
     let Some(dir) = change.comet().map_err(unusable)? else { return Ok(None) };
     match read_bytes(&dir, COORDINATION, coordination::LIMIT) {
         Ok(None) => Ok(None),
-        Ok(Some(bytes)) => coordination::parse(&bytes)
-            .map(Some)
-            .map_err(|source| WriteFault::Recorded { file: file(), source }),
+        Ok(Some(bytes)) => {
+            coordination::parse(&bytes).map(Some).map_err(|why| WriteFault::Recorded { file: file(), why })
+        }
         Err(why) => Err(unusable(why)),
     }
 }
@@ -276,10 +278,11 @@ pub fn write_checkpoint(
     let _lock = open(project, change)?;
     let list = read_tasks(change)?;
     let before = recorded(change)?;
-    coordination::may_replace(&next, before.as_ref(), &list.revision, &list.tasks).map_err(WriteFault::Refused)?;
+    coordination::may_replace(&next, before.as_ref(), &list.revision, &list.tasks)
+        .map_err(WriteFault::Refused)?;
     let failed = |name: &str| {
         let file = change.file(&format!("{COMET}/{name}"));
-        move |source| WriteFault::Io { file, source }
+        move |why| WriteFault::Io { file, why }
     };
     let (dir, _) = change.dir.make_folder(COMET).map_err(failed(""))?;
     // A link or folder in the place of either is found before one of them is written.

@@ -89,7 +89,9 @@ pub fn parse(text: &str) -> Result<Value, YamlError> {
         })?;
         let value = match event {
             Event::Alias(_) => return Err(YamlError::Unusual("an alias")),
-            Event::Scalar(_, _, anchor, _) | Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _)
+            Event::Scalar(_, _, anchor, _)
+            | Event::SequenceStart(anchor, _)
+            | Event::MappingStart(anchor, _)
                 if anchor != 0 =>
             {
                 return Err(YamlError::Unusual("an anchor"));
@@ -206,7 +208,8 @@ mod tests {
 
     #[test]
     fn words_of_old_yaml_stay_words() {
-        let value = parse("a: off\nb: on\nc: yes\nd: false\ne: ~\nf: 3\ng: \"true\"\nh:\ni: 2026-03-01\n").unwrap();
+        let value =
+            parse("a: off\nb: on\nc: yes\nd: false\ne: ~\nf: 3\ng: \"true\"\nh:\ni: 2026-03-01\n").unwrap();
         let text = |name: &str| value.get(name).unwrap().clone();
         assert_eq!(text("a"), Value::Text("off".into()));
         assert_eq!(text("b"), Value::Text("on".into()));
@@ -221,7 +224,9 @@ mod tests {
 
     #[test]
     fn numbers() {
-        for number in ["0", "-7", "+3", "1.5", ".5", "1.", "1e3", "1E-3", "0o17", "0xfF", ".inf", "-.INF", ".nan"] {
+        for number in
+            ["0", "-7", "+3", "1.5", ".5", "1.", "1e3", "1E-3", "0o17", "0xfF", ".inf", "-.INF", ".nan"]
+        {
             assert!(is_number(number), "{number}");
         }
         for word in ["", "-", "e3", "1e", "1e+", "0o8", "0x", "1.2.3", "2f1e0d", "1_000", "."] {
