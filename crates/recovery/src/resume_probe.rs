@@ -49,7 +49,8 @@ pub(crate) fn run(
     printer: &Printer,
 ) -> anyhow::Result<ExitStatus> {
     let mut bytes = Vec::new();
-    let limit = LIMIT as u64;
+    // One byte more tells a request that is too long.
+    let limit = LIMIT as u64 + 1;
     io::stdin().lock().take(limit).read_to_end(&mut bytes).context("cannot read standard input")?;
     let request = match read_request(&bytes) {
         Ok(request) => request,

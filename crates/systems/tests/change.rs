@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use proptest::prelude::*;
 use systems::change::active::gather;
 use systems::change::lock::LockState;
 use systems::change::probe::Standing;
@@ -614,6 +615,27 @@ fn secrets_and_control_characters_stay_inside() {
     let text = serde_json::to_string(&summary).unwrap();
     assert!(!text.contains(secret), "{text}");
     assert!(!text.contains(['\u{1b}', '\u{9b}', '\u{202e}']) && !text.contains("\\u00"), "{text}");
+
+    // Names in files that are refused are told too, and errors go to the terminal as they are.
+    let name = format!("\\u001b[31mred\\u0007-{secret}");
+    let (project, change) = world.change();
+    let refused = checkpoint.to_string().replace("\"evidence\"", &format!("\"{name}\""));
+    let mut said = vec![
+        writing::write_checkpoint(&project, &change, refused.as_bytes()).unwrap_err().to_string(),
+        systems::change::delivery::parse(format!("{{\"schemaVersion\": 1, \"{name}\": 1}}").as_bytes())
+            .unwrap_err()
+            .to_string(),
+    ];
+    world.write(&format!("{CHANGE}/.comet.yaml"), &state(&[(&format!("\"{name}\""), "1")]));
+    said.push(writing::sync_plan(&project, &change).unwrap_err().to_string());
+    world.write(&format!("{CHANGE}/.comet.yaml"), &format!("\"{name}\": 1\n\"{name}\": 2\n"));
+    said.push(writing::sync_plan(&project, &change).unwrap_err().to_string());
+    world.write(".comet/config.yaml", &format!("\"{name}\": 1\n\"{name}\": 2\n"));
+    said.push(world.project().layout.problem.unwrap());
+    for text in said {
+        assert!(!text.contains(&**secret) && !text.contains(char::is_control), "{text:?}");
+        assert!(text.contains("red"), "{text:?}");
+    }
 }
 
 #[test]
@@ -643,4 +665,59 @@ fn many_changes_are_counted_and_the_named_one_is_found() {
     assert!(said.changes.iter().any(|change| change.name == "c47"));
     assert_eq!(said.changes.len() + said.others, 61);
     assert!(said.changes.len() < 20);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever stands in one of the files: nothing panics, and nothing is written that was not there before.
+    #[test]
+    fn any_bytes_in_any_file(which in 0usize..7, bytes in proptest::collection::vec(any::<u8>(), 0..200), torn in any::<bool>()) {
+        let world = World::new();
+        world.write(&format!("{CHANGE}/.comet/coordination.json"), &world.checkpoint("done", &["sort"], 1));
+        archive(&world, "2025-11-09-old-one", Some(&delivery("old-one")));
+        let revision = world.revision();
+        let given = world.checkpoint("done", &["sort"], 0);
+        let file = [
+            ".comet/config.yaml".to_owned(),
+            format!("{CHANGE}/.comet.yaml"),
+            format!("{CHANGE}/tasks.md"),
+            PLAN.to_owned(),
+            format!("{CHANGE}/.comet/coordination.json"),
+            "docs/openspec/changes/archive/2025-11-09-old-one/.comet/delivery.json".to_owned(),
+            format!("{CHANGE}/.comet-state.lock"),
+        ][which].clone();
+        let mut content = fs::read(world.path(&file)).unwrap_or_default();
+        if torn && !content.is_empty() {
+            content.truncate(bytes.len() * content.len() / 200);
+        } else {
+            content = bytes;
+        }
+        fs::write(world.path(&file), &content).unwrap();
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
+        fs::File::options().write(true).open(world.path(&file)).unwrap().set_modified(long_ago).unwrap();
+        let before = world.snapshot();
+        let project = world.project();
+        let _ = gather(&project, "continue", &mut |_, _, _| true);
+        for name in ["sort-labels", "old-one"] {
+            let Ok(change) = project.change(name) else { continue };
+            let wanted = Wanted { recover: true, details: true, phase: Some(Phase::Build) };
+            let _ = serde_json::to_string(&summary::read(&project, &change, wanted)).unwrap();
+            let _ = writing::read_checkpoint(&change);
+            // Refused in any case: another revision, no such task, fewer rounds than recorded.
+            let _ = writing::complete(&project, &change, "sort", &"0".repeat(64)).unwrap_err();
+            let _ = writing::complete(&project, &change, "none", &revision).unwrap_err();
+            if which != 4 {
+                let _ = writing::write_checkpoint(&project, &change, given.as_bytes()).unwrap_err();
+            }
+            let _ = writing::sync_plan(&project, &change);
+            let _ = writing::assign_ids(&project, &change);
+        }
+        let mut after = world.snapshot();
+        if which == 2 {
+            // What is left may well be a task without an id.
+            after.insert(world.path(&file), before[&world.path(&file)].clone());
+        }
+        prop_assert_eq!(after, before);
+    }
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::shown::unknown_names;
 use super::state::is_sha256;
 use super::tasks::{self, Task};
 
@@ -123,8 +124,7 @@ pub fn parse(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
         "unresolved",
         "reviewRounds",
     ];
-    let unknown: Vec<String> =
-        fields.keys().filter(|name| !NAMES.contains(&name.as_str())).cloned().collect();
+    let unknown = unknown_names(fields.keys(), &NAMES);
     if !unknown.is_empty() {
         return Err(CheckpointError::Unknown(unknown));
     }

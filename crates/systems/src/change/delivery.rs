@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::coordination::clean_text;
+use super::shown::unknown_names;
 use super::state::{State, is_sha256};
 use super::tasks::hex;
 
@@ -101,8 +102,7 @@ fn object(bytes: &[u8], names: &[&str]) -> Result<Map<String, Value>, DeliveryEr
         Some(newer) if newer > VERSION => return Err(DeliveryError::Newer(newer)),
         _ => return Err(DeliveryError::Invalid { field: "schemaVersion", allowed: "1" }),
     }
-    let unknown: Vec<String> =
-        fields.keys().filter(|name| !names.contains(&name.as_str())).cloned().collect();
+    let unknown = unknown_names(fields.keys(), names);
     if unknown.is_empty() { Ok(fields) } else { Err(DeliveryError::Unknown(unknown)) }
 }
 

@@ -18,6 +18,8 @@ use super::project::{LOCK, read_bytes};
 /// How long a lock is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
+/// A lock that does not say whose it is may still be written for so long, in seconds.
+const UNWRITTEN_S: i64 = 10;
 /// More is no lock.
 const LIMIT: usize = 16 * 1024;
 /// Newer versions of the system settle here who may remove a lock.
@@ -150,6 +152,7 @@ fn publish(dir: &Dir, temporary: &str, until: Instant) -> Result<(), LockError> 
         }
         let blocked = match read_owner(dir) {
             None => continue,
+            Some(None) if is_old(dir) => return Err(LockError::Unreadable),
             Some(None) => LockError::Unreadable,
             Some(Some((owner, bytes))) if is_gone(&owner) && !contended(dir) => {
                 take_away(dir, &owner, &bytes)?;
@@ -165,6 +168,11 @@ fn publish(dir: &Dir, temporary: &str, until: Instant) -> Result<(), LockError> 
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// Whether a lock is older than the moment in which its owner writes into it.
+fn is_old(dir: &Dir) -> bool {
+    dir.stat(LOCK).is_some_and(|stat| Now::read().seconds() - stat.mtime_s > UNWRITTEN_S)
 }
 
 /// Whether the owning system is settling who removes a lock; then it is theirs to do.
@@ -218,7 +226,8 @@ impl Drop for ChangeLock<'_> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -12,6 +12,7 @@ pub mod next_action;
 pub mod plan;
 pub mod probe;
 pub mod project;
+mod shown;
 pub mod state;
 pub mod summary;
 pub mod tasks;

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::next_action::phase_command;
+use super::shown::clean;
 use super::state::{Phase, State};
-use super::summary::clean;
 use super::words::{Topics, Words};
 
 /// Name and version of question and answer.
@@ -163,6 +163,9 @@ pub enum RequestError {
     /// Nothing was asked.
     #[error("standard input is empty")]
     Empty,
+    /// More than [`LIMIT`].
+    #[error("standard input is longer than {} KiB", LIMIT / 1024)]
+    TooLong,
     /// A version that is not known here.
     #[error("schema_version is {0}, not {SCHEMA}")]
     Version(String),
@@ -173,6 +176,9 @@ pub enum RequestError {
 
 /// Reads a request: a JSON object, or a plain text, which then counts as work that leaves something behind.
 pub fn read_request(bytes: &[u8]) -> Result<Request, RequestError> {
+    if bytes.len() > LIMIT {
+        return Err(RequestError::TooLong);
+    }
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if text.trim().is_empty() {
@@ -941,6 +947,8 @@ mod tests {
         assert_eq!(read_request(b"{ not json").unwrap(), request("{ not json", true));
         assert_eq!(read_request(b"42").unwrap(), request("42", true));
         assert_eq!(read_request(b" \n"), Err(RequestError::Empty));
+        assert!(read_request(&vec![b'a'; LIMIT]).is_ok());
+        assert_eq!(read_request(&vec![b'a'; LIMIT + 1]), Err(RequestError::TooLong));
         assert!(matches!(read_request(b"{\"utterance\": \"go\"}"), Err(RequestError::Version(_))));
         assert!(matches!(
             read_request(b"{\"schema_version\": \"comet.resume_probe.v2\", \"utterance\": \"go\"}"),

@@ -7,6 +7,7 @@ use serde::Serialize;
 use session_state::{Dir, FileKind};
 
 use super::config::{self, ArtifactLayout, Config};
+use super::shown::clean;
 use super::state::is_relative_path;
 
 /// Folder of a project's own files, and of a change's own files.
@@ -37,6 +38,8 @@ pub const DELIVERY: &str = "delivery.json";
 pub const PLANS: &str = "docs/superpowers/plans";
 /// Folder of archived changes.
 const ARCHIVE: &str = "archive";
+/// Longest description of what is wrong, in characters.
+const PROBLEM_CHARS: usize = 300;
 /// More names in one folder are not looked at.
 const MAX_NAMES: usize = 100_000;
 /// More is no text of a change.
@@ -362,7 +365,7 @@ impl CometProject {
             Err(why) => {
                 let hint =
                     "correct .comet/config.yaml (or let Comet do it: `comet doctor`); it was not changed";
-                let fault = Some((format!("{file} {why}"), hint));
+                let fault = Some((format!("{file} {}", clean(&why, PROBLEM_CHARS)), hint));
                 (Layout::of(None, LayoutStatus::Unavailable, fault), None)
             }
             Ok(None) => {

@@ -3,8 +3,11 @@
 
 use serde::Serialize;
 
+use super::shown::clean;
 use super::yaml::{self, Value};
 
+/// Longest part of the file in an error, in characters.
+const SHOWN_CHARS: usize = 200;
 /// More is no state of a change.
 pub(crate) const LIMIT: usize = 1024 * 1024;
 
@@ -232,7 +235,7 @@ pub struct StateFaults {
     pub missing: Vec<&'static str>,
     /// Values that are not allowed.
     pub invalid: Vec<InvalidField>,
-    /// Names that this system does not have, as written.
+    /// Names that this system does not have, as they may be shown.
     pub unknown: Vec<String>,
 }
 
@@ -261,7 +264,8 @@ impl StateFaults {
 ///
 /// Errors: everything that makes it invalid, all at once.
 pub fn parse(text: &str) -> Result<State, StateFaults> {
-    let damaged = |what: String| StateFaults { damaged: Some(what), ..StateFaults::default() };
+    let damaged =
+        |what: String| StateFaults { damaged: Some(clean(&what, SHOWN_CHARS)), ..StateFaults::default() };
     let document = yaml::parse(text).map_err(|error| damaged(error.to_string()))?;
     let Value::Map(members) = &document else {
         return Err(damaged("is empty or no map of names and values".to_owned()));
@@ -277,7 +281,7 @@ pub fn parse(text: &str) -> Result<State, StateFaults> {
                 }
             }
             None if old_run && OLD_RUN_NAMES.contains(&given.as_str()) => {}
-            None => faults.unknown.push(given.clone()),
+            None => faults.unknown.push(clean(given, SHOWN_CHARS)),
         }
     }
     faults.missing = NAMES

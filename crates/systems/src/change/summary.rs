@@ -1,6 +1,5 @@
 //! Where a change stands, from files alone: everything `recovery change check` says.
 
-use rules::text;
 use serde::Serialize;
 
 use super::coordination::{self, Checkpoint};
@@ -13,6 +12,7 @@ use super::project::{
     COMET, COORDINATION, ChangeFolder, CometProject, DELIVERY, Found, Layout, PLANS, RECEIPTS, STATE, TASKS,
     TEXT_LIMIT, TRANSACTION, read_bytes, read_path, read_text,
 };
+pub use super::shown::clean;
 use super::state::{self, ConfigurationReadiness, InvalidField, Phase, State, StateFaults};
 use super::tasks::{self, Task};
 
@@ -23,12 +23,6 @@ pub const SCHEMA: &str = "recovery.change-check.v1";
 const TASK_CHARS: usize = 2_000;
 /// Longest other text from outside.
 const TEXT_CHARS: usize = 500;
-
-/// A text from outside: one line, without control characters and secrets.
-#[must_use]
-pub fn clean(outside: &str, max_chars: usize) -> String {
-    text::one_line(&text::redact(&text::one_line(outside, usize::MAX)), max_chars)
-}
 
 fn cleaned(outside: &[String]) -> Vec<String> {
     outside.iter().map(|text| clean(text, TEXT_CHARS)).collect()
