@@ -18,12 +18,20 @@ pub(crate) fn run(
     place: &Place<'_>,
     out: &Output<'_>,
 ) -> anyhow::Result<ExitStatus> {
-    let phase = match arguments.phase.as_deref() {
+    let mut phase = match arguments.phase.as_deref() {
         None => None,
         Some(word) => Some(Phase::of(word).ok_or_else(|| hinted(OpenError::Phase(word.to_owned())))?),
     };
+    let mut name = arguments.change.change.as_deref();
+    // A phase alone means the only change, unless a change has that name.
+    if let (Some(word), None) = (name, phase)
+        && let Some(named) = Phase::of(word)
+        && place.open()?.change(word).is_err()
+    {
+        (name, phase) = (None, Some(named));
+    }
     let wanted = Wanted { recover: arguments.recover, details: arguments.details, phase };
-    let (project, change) = match &arguments.change.change {
+    let (project, change) = match name {
         Some(name) => place.open_change(Some(name))?,
         None => {
             let project = place.open()?;

@@ -11,7 +11,7 @@ use super::view::{self, Output};
 use crate::{exit_status::ExitStatus, printer::Printer};
 
 /// Changes that are read: those written last.
-const MOST: usize = 200;
+const MOST: usize = 100;
 /// Archived changes with an authorised delivery that are read: the newest.
 const MOST_ARCHIVED: usize = 20;
 
@@ -75,7 +75,7 @@ pub(crate) fn run(project: &CometProject, out: &Output<'_>) -> anyhow::Result<Ex
     let mut candidates = project.candidates();
     let total = candidates.len();
     if total > MOST {
-        candidates.sort_by_cached_key(|candidate| std::cmp::Reverse(project.last_written_s(&candidate.name)));
+        candidates.sort_by_cached_key(|candidate| std::cmp::Reverse(project.last_written_s(candidate)));
         candidates.truncate(MOST);
     }
     let archived = project.archived_with_delivery();

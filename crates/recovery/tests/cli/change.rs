@@ -166,6 +166,7 @@ fn check_for_programs() {
         &["check"][..],
         &["check", "sort-labels"],
         &["check", "sort-labels", "build"],
+        &["check", "build"],
         &["check", "--recover"],
         &["check", "--details"],
         &["check", "sort-labels", "--recover", "--details"],

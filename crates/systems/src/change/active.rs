@@ -38,7 +38,7 @@ pub fn gather(
     if all > READ_ALL {
         let named = Named::in_request(utterance);
         candidates.sort_by_cached_key(|candidate| {
-            (!named.has(&candidate.name), std::cmp::Reverse(project.last_written_s(&candidate.name)))
+            (!named.has(&candidate.name), std::cmp::Reverse(project.last_written_s(candidate)))
         });
         let count = candidates.iter().take_while(|candidate| named.has(&candidate.name)).count();
         candidates.truncate(count.min(READ_ALL) + TO_CHOOSE);

@@ -278,6 +278,8 @@ pub struct Candidate {
     pub name: String,
     /// Whether it has a state.
     pub has_state: bool,
+    /// When that was last written, seconds since 1970.
+    state_written_s: i64,
     /// Whether it is a link, which is not followed.
     pub is_link: bool,
 }
@@ -423,12 +425,17 @@ impl CometProject {
             .filter(|name| name != ARCHIVE && is_change_name(name))
             .filter_map(|name| {
                 // One look at most names: a path below a name is only asked whether it exists, never opened.
-                let has_state = changes.has(&format!("{name}/{STATE}"));
+                let state = changes.stat(&format!("{name}/{STATE}"));
                 let is_link = changes.stat(&name).is_some_and(|stat| stat.kind == FileKind::Link);
-                let known = has_state
+                let known = state.is_some()
                     || is_link
                     || OPENSPEC_FILES.iter().any(|file| changes.has(&format!("{name}/{file}")));
-                known.then_some(Candidate { name, has_state, is_link })
+                known.then_some(Candidate {
+                    name,
+                    has_state: state.is_some(),
+                    state_written_s: state.map_or(0, |stat| stat.mtime_s),
+                    is_link,
+                })
             })
             .collect();
         found.sort_by(|one, other| one.name.cmp(&other.name));
@@ -437,14 +444,10 @@ impl CometProject {
 
     /// When the state or the tasks of an active change were last written, seconds since 1970; 0 when that cannot be told.
     #[must_use]
-    pub fn last_written_s(&self, name: &str) -> i64 {
-        let Some(changes) = &self.changes else { return 0 };
-        [STATE, TASKS]
-            .iter()
-            .filter_map(|file| changes.stat(&format!("{name}/{file}")))
-            .map(|stat| stat.mtime_s)
-            .max()
-            .unwrap_or_default()
+    pub fn last_written_s(&self, candidate: &Candidate) -> i64 {
+        let tasks = format!("{}/{TASKS}", candidate.name);
+        let tasks = self.changes.as_ref().and_then(|changes| changes.stat(&tasks));
+        tasks.map_or(0, |stat| stat.mtime_s).max(candidate.state_written_s)
     }
 
     /// Returns the folders of archived changes, the newest first.

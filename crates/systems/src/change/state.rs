@@ -240,6 +240,12 @@ pub struct StateFaults {
 }
 
 impl StateFaults {
+    /// Whether all that is wrong are names that are not known here.
+    #[must_use]
+    pub fn has_only_unknown_names(&self) -> bool {
+        self.damaged.is_none() && self.missing.is_empty() && self.invalid.is_empty()
+    }
+
     /// All of it in one sentence part; goes after the name of the file.
     #[must_use]
     pub fn in_words(&self) -> String {

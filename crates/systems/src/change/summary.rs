@@ -511,10 +511,18 @@ fn read_state(change: &ChangeFolder, problems: &mut Vec<Problem>) -> (Option<Sta
             (None, view(StateStatus::Missing, StateFaults::default()))
         }
         Err(faults) => {
+            let hint = if faults.has_only_unknown_names() {
+                format!(
+                    "a newer Comet may have written it: ask `comet state check {}`; it was not changed",
+                    change.name
+                )
+            } else {
+                "correct it from git or with `comet state`; it was not changed".to_owned()
+            };
             problems.push(Problem {
                 file: path,
                 what: clean(&faults.in_words(), TEXT_CHARS),
-                hint: "correct it from git or with `comet state`; it was not changed".to_owned(),
+                hint,
                 is_minor: false,
             });
             let status = if faults.damaged.is_some() { StateStatus::Damaged } else { StateStatus::Invalid };
