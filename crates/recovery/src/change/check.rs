@@ -35,9 +35,14 @@ pub(crate) fn run(
         Some(name) => place.open_change(Some(name))?,
         None => {
             let project = place.open()?;
-            match project.only_change() {
-                Ok(change) => (project, change),
-                Err(_) => return list::run(&project, out),
+            let candidates = project.candidates();
+            let only = match candidates.as_slice() {
+                [one] => project.change(&one.name).ok(),
+                _ => None,
+            };
+            match only {
+                Some(change) => (project, change),
+                None => return list::run(&project, candidates, out),
             }
         }
     };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use systems::change::{
     next_action::NextAction,
-    project::{CometProject, Layout},
+    project::{Candidate, CometProject, Layout},
     summary::{self, Problem, StateStatus, Summary, TaskView, Wanted},
 };
 
@@ -71,8 +71,11 @@ impl From<Summary> for Entry {
 }
 
 /// Prints the list.
-pub(crate) fn run(project: &CometProject, out: &Output<'_>) -> anyhow::Result<ExitStatus> {
-    let mut candidates = project.candidates();
+pub(crate) fn run(
+    project: &CometProject,
+    mut candidates: Vec<Candidate>,
+    out: &Output<'_>,
+) -> anyhow::Result<ExitStatus> {
     let total = candidates.len();
     if total > MOST {
         candidates.sort_by_cached_key(|candidate| std::cmp::Reverse(project.last_written_s(candidate)));

@@ -498,7 +498,10 @@ impl CometProject {
                     .filter(|folder| archived_name(folder) == Some(name))
                     .collect();
                 match folders.as_slice() {
-                    [] => Err(ChangeError::NotFound { name: name.to_owned(), known: self.a_few_names() }),
+                    [] => Err(ChangeError::NotFound {
+                        name: name.to_owned(),
+                        known: a_few_names(self.candidates()),
+                    }),
                     [one] => self.archived_change(one),
                     _ => Err(ChangeError::Ambiguous { name: name.to_owned(), folders }),
                 }
@@ -512,9 +515,10 @@ impl CometProject {
         if self.changes.is_none() {
             return Err(ChangeError::Layout(self.layout.problem.clone().unwrap_or_default()));
         }
-        match self.candidates().as_slice() {
+        let candidates = self.candidates();
+        match candidates.as_slice() {
             [one] => self.change(&one.name),
-            _ => Err(ChangeError::NotOne(self.a_few_names())),
+            _ => Err(ChangeError::NotOne(a_few_names(candidates))),
         }
     }
 
@@ -523,7 +527,8 @@ impl CometProject {
             return Err(ChangeError::BadName(folder.to_owned()));
         };
         let path = format!("{root}/{folder}");
-        let missing = || ChangeError::NotFound { name: folder.to_owned(), known: self.a_few_names() };
+        let missing =
+            || ChangeError::NotFound { name: folder.to_owned(), known: a_few_names(self.candidates()) };
         match self.archive().ok_or_else(missing)?.folder(folder) {
             Ok(dir) => {
                 Ok(ChangeFolder { name: name.to_owned(), archived_as: Some(folder.to_owned()), path, dir })
@@ -532,10 +537,11 @@ impl CometProject {
             Err(_) => Err(ChangeError::Escaping(path)),
         }
     }
+}
 
-    fn a_few_names(&self) -> Vec<String> {
-        self.candidates().into_iter().map(|candidate| candidate.name).take(8).collect()
-    }
+/// Names to choose from.
+fn a_few_names(candidates: Vec<Candidate>) -> Vec<String> {
+    candidates.into_iter().map(|candidate| candidate.name).take(8).collect()
 }
 
 /// Judges a layout that is configured.
