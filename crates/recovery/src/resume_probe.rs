@@ -12,7 +12,6 @@ use systems::change::{
     delivery,
     probe::{self, Active, Answer, LIMIT, Surroundings, read_request},
     project::{CometProject, LayoutStatus},
-    summary::clean,
 };
 
 use crate::{
@@ -84,7 +83,7 @@ pub(crate) fn run(
     if arguments.json || !io::stdout().is_terminal() {
         printer.line(serde_json::to_string_pretty(&answer)?);
     } else {
-        words(printer, &answer);
+        in_words(&answer).iter().for_each(|line| printer.line(line));
     }
     Ok(status)
 }
@@ -126,31 +125,64 @@ impl Surroundings for Nothing {
     }
 }
 
-fn words(printer: &Printer, answer: &Answer) {
+/// The answer for a person; nothing where there is nothing to resume.
+fn in_words(answer: &Answer) -> Vec<String> {
     if !answer.speaks() {
-        return;
+        return Vec::new();
     }
-    match (&answer.question, &answer.change_name) {
-        (Some(question), _) => {
-            printer.line(question);
-            for option in &answer.options {
-                match &option.command {
-                    Some(command) => printer.line(format_args!("  - {}: {command}", option.label)),
-                    None => printer.line(format_args!("  - {}", option.label)),
-                }
-            }
-        }
-        (None, Some(name)) => {
-            printer
-                .line(format_args!("the request belongs to {name} ({})", answer.phase.unwrap_or("invalid")));
-            for evidence in &answer.evidence {
-                printer.fact(evidence.source, clean(&evidence.quote, 100));
-            }
-            printer.fact(
-                "go on",
-                format_args!("{} {name}", answer.next_command.unwrap_or("recovery change check")),
-            );
-        }
-        (None, None) => {}
+    let mut lines = Vec::new();
+    if let Some(question) = &answer.question {
+        lines.push(question.clone());
+        lines.extend(answer.options.iter().map(|option| match &option.command {
+            Some(command) => format!("  - {}: {command}", option.label),
+            None => format!("  - {}", option.label),
+        }));
+    } else if let Some(name) = &answer.change_name {
+        lines.push(format!("the request belongs to {name} ({})", answer.phase.unwrap_or("invalid")));
+        lines.extend(
+            answer.evidence.iter().map(|evidence| format!("  {}: {}", evidence.source, evidence.quote)),
+        );
+        lines.push(format!("  go on: {} {name}", answer.next_command.unwrap_or("recovery change check")));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use systems::change::probe::{Request, Standing};
+
+    use super::*;
+
+    fn said(utterance: &str, non_trivial_work: bool, standing: Option<Standing>) -> Vec<String> {
+        let request = Request { utterance: utterance.to_owned(), non_trivial_work, already_in_flow: false };
+        let changes: Vec<Active> = standing
+            .map(|standing| Active { name: "sort-labels".to_owned(), standing, tasks: None, next_task: None })
+            .into_iter()
+            .collect();
+        in_words(&probe::answer(&request, &changes, 0, &mut Nothing))
+    }
+
+    fn building() -> Standing {
+        let text = "workflow: full\nphase: build\nbuild_mode:\nisolation:\nverify_mode:\nverify_result: pending\n\
+            archived: false\ndesign_doc:\nplan:\nverified_at:\n";
+        Standing::Valid(Box::new(systems::change::state::parse(text).unwrap()))
+    }
+
+    #[test]
+    fn what_a_person_reads() {
+        assert!(said("continue", true, None).is_empty());
+        assert!(said("skip comet", true, Some(building())).is_empty());
+        assert!(said("what is that", false, Some(building())).is_empty());
+        assert_eq!(
+            said("continue", true, Some(building())),
+            [
+                "the request belongs to sort-labels (build)",
+                "  state: phase: build",
+                "  go on: /comet-build sort-labels"
+            ]
+        );
+        let asked = said("continue", true, Some(Standing::NoState));
+        assert!(asked[0].ends_with('?') && asked.len() == 4, "{asked:?}");
+        assert_eq!(asked[1], "  - take it into Comet from its beginning: /comet-open");
     }
 }
