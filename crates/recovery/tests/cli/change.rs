@@ -1,6 +1,6 @@
 //! `recovery change` and `recovery resume-probe`.
 
-use std::{fs, path::Path, process::Stdio, thread};
+use std::{fs, process::Stdio, thread};
 
 use serde_json::{Value, json};
 
@@ -457,6 +457,47 @@ fn verified(world: &World) -> (String, Value) {
 }
 
 #[test]
+fn a_list_of_many() {
+    let world = project();
+    let (code, value) = json_of(&world, &["check"]);
+    assert_eq!((code, &value["schema"]), (Some(0), &json!("recovery.change-check.v1")), "one needs no list");
+    archive(&world, "push");
+    let (code, value) = json_of(&world, &["check"]);
+    assert_eq!((code, &value["total"], &value["archivedWithDelivery"]), (Some(0), &json!(0), &json!(1)));
+    let (code, value) = json_of(&world, &["check", "sort-labels", "--recover"]);
+    assert_eq!((code, &value["delivery"]["status"]), (Some(0), &json!("needsVerification")));
+    assert_eq!(value["archivedAs"], "2025-11-09-sort-labels");
+
+    add_change(&world, "going-on", &state(&[("plan", "null"), ("workflow", "tweak")]), TASKS);
+    add_change(&world, "torn-state", "phase: [", "- [ ] a\n");
+    world.write("docs/openspec/changes/no-state/proposal.md", "## Why\n");
+    world.write("docs/openspec/changes/Not-A-Change/.comet.yaml", state(&[]));
+    let before = world.snapshot();
+    let (code, value) = json_of(&world, &["check"]);
+    assert_eq!((code, &value["total"], &value["leftOut"]), (Some(1), &json!(3), &json!(0)));
+    let states: Vec<(&str, &str)> = value["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| (entry["change"].as_str().unwrap(), entry["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        states,
+        [("going-on", "valid"), ("no-state", "missing"), ("torn-state", "damaged"), ("sort-labels", "valid")]
+    );
+    assert_eq!(value["changes"][0]["nextCommand"], "/comet-tweak");
+    let said = probe(&world, "continue");
+    assert_eq!(said["reason"], "multiple active changes require a change name");
+    assert_eq!(said["options"].as_array().unwrap().len(), 5);
+    assert_eq!(world.snapshot(), before);
+    let (code, value) = json_of(&world, &["tasks"]);
+    assert_eq!(code, Some(1));
+    assert_eq!(value["hint"], "name one of: going-on, no-state, torn-state");
+    let (code, value) = json_of(&world, &["check", "torn-state", "--details", "--recover"]);
+    assert_eq!((code, &value["nextAction"]), (Some(1), &json!(null)));
+}
+
+#[test]
 fn a_real_archive_kept_here() {
     let world = project();
     world.git(&["init", "-q", "-b", "main"]);
@@ -524,8 +565,14 @@ fn a_repository_cannot_make_us_run_anything() {
     }
     fs::create_dir_all(world.project.join(".git/hooks")).unwrap();
     fs::copy(&trap, world.project.join(".git/hooks/post-index-change")).unwrap();
+    let sprung = world.home.join("sprung");
+    world.git(&["status", "--short"]);
+    assert!(sprung.exists(), "the trap works");
     archive(&world, "local");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "archive"]);
+    fs::remove_file(&sprung).unwrap();
     probe(&world, "continue");
-    verified(&world);
-    assert!(!Path::new(&world.home.join("sprung")).exists());
+    assert_eq!(verified(&world).0, "complete");
+    assert!(!sprung.exists());
 }
