@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    explain::ExplainArguments, install::InstallArguments, reset::ResetArguments, resume::ResumeArguments,
+    change::ChangeArguments, explain::ExplainArguments, install::InstallArguments, reset::ResetArguments,
+    resume::ResumeArguments, resume_probe::ResumeProbeArguments, run::RunArguments,
     uninstall::UninstallArguments, watch::WatchArguments, workflow::WorkflowArguments,
 };
 
@@ -32,4 +33,6 @@ pub(crate) enum Verb {
     Explain(ExplainArguments),
     Reset(ResetArguments),
     Workflow(WorkflowArguments),
+    Change(ChangeArguments),
+    ResumeProbe(ResumeProbeArguments),
 }

@@ -10,6 +10,14 @@ fn the_whole_command_line() {
         &["uninstall", "--help"],
         &["explain", "--help"],
         &["workflow", "--help"],
+        &["change", "--help"],
+        &["change", "check", "--help"],
+        &["change", "tasks", "--help"],
+        &["change", "task-complete", "--help"],
+        &["change", "sync-plan", "--help"],
+        &["change", "checkpoint", "--help"],
+        &["change", "delivery", "--help"],
+        &["resume-probe", "--help"],
     ] {
         let said = world.succeed(arguments);
         reference.push_str(&format!("$ recovery {}\n{}\n", arguments.join(" "), said.stdout));

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
+mod change;
 mod explain;
 mod help;
 mod install;
