@@ -23,6 +23,8 @@ pub const PATH: &str = "PATH";
 pub const TMUX: &str = "TMUX";
 /// Pane of the client.
 pub const TMUX_PANE: &str = "TMUX_PANE";
+/// Replaces `~/.workflow-mcp`, the registry of another system's runs.
+pub const WORKFLOW_MCP_HOME: &str = "WORKFLOW_MCP_HOME";
 /// Folder of the user's configuration.
 pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Folder of what programs remember for the user.
