@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    explain::ExplainArguments, install::InstallArguments, reset::ResetArguments,
+    explain::ExplainArguments, install::InstallArguments, reset::ResetArguments, run::RunArguments,
     uninstall::UninstallArguments,
 };
 
@@ -29,4 +29,5 @@ pub(crate) enum Verb {
     Uninstall(UninstallArguments),
     Explain(ExplainArguments),
     Reset(ResetArguments),
+    Run(RunArguments),
 }

@@ -14,6 +14,7 @@ mod printer;
 mod programs;
 mod purge;
 mod reset;
+mod run;
 mod scope;
 mod settings;
 mod uninstall;
@@ -49,5 +50,6 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
         Verb::Uninstall(arguments) => uninstall::run(&arguments, &environment()?, printer),
         Verb::Explain(arguments) => explain::run(&arguments, printer),
         Verb::Reset(arguments) => reset::run(&arguments, &environment()?, printer),
+        Verb::Run(arguments) => run::run(&arguments, &environment()?, printer),
     }
 }

@@ -43,3 +43,15 @@ pub(crate) fn only_for_owner(options: &mut OpenOptions) -> &mut OpenOptions {
 pub(crate) fn only_for_owner(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
+
+/// Returns the number of the process that started this one.
+#[cfg(unix)]
+pub(crate) fn parent_process() -> Option<u32> {
+    Some(std::os::unix::process::parent_id())
+}
+
+/// Returns nothing: the standard library does not tell.
+#[cfg(not(unix))]
+pub(crate) fn parent_process() -> Option<u32> {
+    None
+}

@@ -54,6 +54,8 @@ pub struct Progress {
     pub last_reason: Option<String>,
     /// Time of the last event, seconds since 1970.
     pub last_at_s: Option<i64>,
+    /// Times of all events that have a readable one.
+    pub times_s: Vec<i64>,
 }
 
 #[derive(Deserialize)]
@@ -96,6 +98,7 @@ pub fn parse(bytes: &[u8]) -> Progress {
         progress.events += 1;
         if let Some(at) = times::parse(&event.at) {
             progress.last_at_s = Some(at);
+            progress.times_s.push(at);
         }
         if event.status == Status::Running {
             // A new try: what failed before is no longer the cause.
