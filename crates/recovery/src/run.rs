@@ -86,7 +86,7 @@ pub(crate) fn run(
 /// Prints one JSON document, with the name of its schema in front.
 fn print_json(printer: &Printer, schema: &str, answer: &impl Serialize) -> anyhow::Result<()> {
     let mut document = serde_json::Map::new();
-    document.insert("schema".to_owned(), Value::from(schema));
+    document.insert("schema".to_owned(), Value::from(format!("recovery.{schema}")));
     if let Value::Object(fields) = serde_json::to_value(answer)? {
         document.extend(fields);
     }

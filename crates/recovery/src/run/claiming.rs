@@ -108,14 +108,7 @@ pub(super) fn claim(
             "wait until nothing of the run is alive",
         ));
     }
-    let owner = Owner {
-        session_id: session(arguments.session.as_deref(), environment)?,
-        process: environment
-            .variables
-            .client_pid()
-            .or_else(crate::platform::parent_process)
-            .map(ProcessId::of),
-    };
+    let owner = owner(arguments.session.as_deref(), environment)?;
     let answer = match claim::take(registry, &run, &owner, Now::read()) {
         Ok(claim) => {
             let reason = format!("claimed as {}", claim.claim_id);
@@ -167,10 +160,9 @@ pub(super) fn release(
     environment: &Environment,
     printer: &Printer,
 ) -> anyhow::Result<ExitStatus> {
-    // The claim moves with the folder: whatever stage the run is at now, ours is the one with a claim.
-    let run = select::find(registry, &arguments.selection, &[Stage::Error, Stage::Running])?;
-    let session = session(arguments.session.as_deref(), environment)?;
-    let released = claim::release(&run, arguments.claim.as_deref(), session.as_deref());
+    let run = select::find_claimed(registry, &arguments.selection)?;
+    let owner = owner(arguments.session.as_deref(), environment)?;
+    let released = claim::release(&run, arguments.claim.as_deref(), &owner);
     let answer = match released {
         Ok(claim) => {
             let reason = format!("claim {} given back", text::one_line(&claim.claim_id, 80));
@@ -195,19 +187,28 @@ pub(super) fn release(
 fn claimed_words(claimed: &Claimed) -> String {
     match claimed {
         Claimed::No => "claimed already, and given back meanwhile".to_owned(),
-        Claimed::Ours(claim) => format!("claimed by somebody else: {}", judgement::claim_words(claim)),
+        Claimed::Ours(claim) => format!("claimed already: {}", judgement::claim_words(claim)),
         Claimed::Unreadable(why) => format!("claimed by a file that cannot be read ({why}): left alone"),
         Claimed::Recorded { id, .. } => format!("claimed by the engine, as its record says ({id})"),
     }
 }
 
-fn session(given: Option<&str>, environment: &Environment) -> anyhow::Result<Option<String>> {
+/// Who stands behind this command: the session, and the client or the shell it runs in.
+fn owner(session: Option<&str>, environment: &Environment) -> anyhow::Result<Owner> {
     let session =
-        given.map(str::to_owned).or_else(|| environment.variables.text(env::CLAUDE_CODE_SESSION_ID));
-    match session {
-        Some(id) if id.len() > LONGEST_SESSION || id.chars().any(char::is_control) => {
-            Err(Hinted::attach(anyhow::anyhow!("the session has no usable id"), "give one with --session"))
-        }
-        session => Ok(session.filter(|id| !id.is_empty() && id != "null")),
+        session.map(str::to_owned).or_else(|| environment.variables.text(env::CLAUDE_CODE_SESSION_ID));
+    if session.as_ref().is_some_and(|id| id.len() > LONGEST_SESSION || id.chars().any(char::is_control)) {
+        return Err(Hinted::attach(
+            anyhow::anyhow!("the session has no usable id"),
+            "give one with --session",
+        ));
     }
+    Ok(Owner {
+        session_id: session.filter(|id| !id.is_empty() && id != "null"),
+        process: environment
+            .variables
+            .client_pid()
+            .or_else(crate::platform::parent_process)
+            .map(ProcessId::of),
+    })
 }

@@ -98,16 +98,32 @@ fn print_all(answer: &All, printer: &Printer) {
         if at > 0 {
             printer.line("");
         }
-        print(judgement, printer);
+        print_outcome(judgement, printer);
     }
     super::print_problems(printer, &answer.problems, answer.more_problems);
     if !answer.judgements.is_empty() {
         let of = answer.budget.map_or_else(String::new, |budget| format!(" of {budget}"));
         printer.line(format_args!("\nlaunches of this pass: {}{of}", answer.spent));
+        printer.line("what each rests on: recovery run judge KEY");
     }
 }
 
 fn print(judgement: &Judgement, printer: &Printer) {
+    print_outcome(judgement, printer);
+    for step in &judgement.steps {
+        printer.fact("around it", step);
+    }
+    printer.line("");
+    for fact in &judgement.evidence {
+        printer.fact(fact.name, &fact.value);
+    }
+    for unknown in &judgement.not_known {
+        printer.fact("not known", unknown);
+    }
+}
+
+/// What is to be done, and why, before anything else.
+fn print_outcome(judgement: &Judgement, printer: &Printer) {
     let strong =
         if judgement.strong && judgement.outcome == Outcome::Recover { " (strong case)" } else { "" };
     printer.line(format_args!(
@@ -120,19 +136,10 @@ fn print(judgement: &Judgement, printer: &Printer) {
     if let Some(prerequisite) = &judgement.prerequisite {
         printer.fact("waits for", prerequisite);
     }
-    for fact in &judgement.evidence {
-        printer.fact(fact.name, &fact.value);
-    }
-    for unknown in &judgement.not_known {
-        printer.fact("not known", unknown);
-    }
     if let Some(command) = &judgement.command {
         printer.fact("command", format_args!("{command}  (the system's own tool)"));
         if judgement.outcome == Outcome::LaunchFresh {
             printer.fact("", "with its environment, prompt and inputs, which are not shown here");
         }
-    }
-    if !judgement.steps.is_empty() {
-        printer.fact("around it", judgement.steps.join("; "));
     }
 }

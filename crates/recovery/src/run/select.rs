@@ -1,5 +1,6 @@
 //! Which run a key means.
 
+use systems::run::claim::{self, Claimed};
 use systems::run::record::{Record, Stage};
 use systems::run::registry::{Registry, Run, is_key};
 
@@ -37,14 +38,29 @@ impl Remedy for NotFound {
 
 /// Finds the run, the stages in order of preference.
 pub(super) fn find(registry: &Registry, selection: &Selection, preferred: &[Stage]) -> anyhow::Result<Run> {
+    let found = all(registry, selection)?;
+    choose(found, selection, |run| {
+        preferred.iter().position(|stage| *stage == run.stage).unwrap_or(preferred.len())
+    })
+}
+
+/// Finds the run that is claimed, at whatever stage: the claim moves with the folder when the engine takes the run up.
+pub(super) fn find_claimed(registry: &Registry, selection: &Selection) -> anyhow::Result<Run> {
+    let found = all(registry, selection)?;
+    choose(found, selection, |run| usize::from(claim::of(run) == Claimed::No))
+}
+
+fn all(registry: &Registry, selection: &Selection) -> anyhow::Result<Vec<Run>> {
     let workspace = selection.workspace.as_deref();
     if !is_key(&selection.key) || workspace.is_some_and(|name| !is_key(name)) {
         let wrong = if is_key(&selection.key) { workspace.unwrap_or_default() } else { &selection.key };
         return Err(hinted(NotFound::NoKey(wrong.to_owned())));
     }
-    let mut found = registry.find(&selection.key, workspace);
-    let rank = |run: &Run| preferred.iter().position(|stage| *stage == run.stage).unwrap_or(preferred.len());
-    let Some(best) = found.iter().map(rank).min() else {
+    Ok(registry.find(&selection.key, workspace))
+}
+
+fn choose(mut found: Vec<Run>, selection: &Selection, rank: impl Fn(&Run) -> usize) -> anyhow::Result<Run> {
+    let Some(best) = found.iter().map(&rank).min() else {
         return Err(hinted(NotFound::NoMatch(selection.key.clone())));
     };
     found.retain(|run| rank(run) == best);

@@ -205,7 +205,7 @@ pub enum NotReleased {
 ///
 /// # Errors
 /// There is none, it is not yours, or the file cannot be removed.
-pub fn release(run: &Run, id: Option<&str>, session: Option<&str>) -> Result<Claim, NotReleased> {
+pub fn release(run: &Run, id: Option<&str>, owner: &Owner) -> Result<Claim, NotReleased> {
     let claim = match of(run) {
         Claimed::No => return Err(NotReleased::NotClaimed),
         Claimed::Ours(claim) => claim,
@@ -213,7 +213,7 @@ pub fn release(run: &Run, id: Option<&str>, session: Option<&str>) -> Result<Cla
     };
     let may = match id {
         Some(id) => claim.claim_id == id,
-        None => (session.is_some() && claim.owner_session_id.as_deref() == session) || claim.owner_is_gone(),
+        None => is_of(&claim, owner) || claim.owner_is_gone(),
     };
     if !may {
         return Err(NotReleased::NotYours(Claimed::Ours(claim).into()));
@@ -222,6 +222,15 @@ pub fn release(run: &Run, id: Option<&str>, session: Option<&str>) -> Result<Cla
         Ok(true) => Ok(claim),
         Ok(false) => Err(NotReleased::NotYours(of(run).into())),
         Err(error) => Err(NotReleased::NotRemoved(error)),
+    }
+}
+
+/// The same session; without one, the same process.
+fn is_of(claim: &Claim, owner: &Owner) -> bool {
+    match (&claim.owner_session_id, &owner.session_id) {
+        (Some(then), Some(now)) => then == now,
+        (None, None) => claim.owner_process.is_some() && claim.owner_process == owner.process,
+        _ => false,
     }
 }
 

@@ -233,7 +233,7 @@ pub fn share_budget(judgements: &mut [Judgement], budget: Option<u64>) -> u64 {
             match budget {
                 Some(budget) if spent >= budget => {
                     judgement.reason = format!(
-                        "would be {} ({}), but the {budget} launches of this pass are spent",
+                        "the budget of this pass ({budget}) is spent; else it would be {}: {}",
                         judgement.outcome.words(),
                         judgement.reason
                     );
