@@ -225,7 +225,8 @@ impl Gather {
         }
         let mut file = dir.open_file(name)?;
         let bytes = file.metadata()?.len();
-        let end = read_from(&mut file, bytes.saturating_sub(TAIL), TAIL)?;
+        // One byte more tells whether the end begins with a whole line.
+        let end = read_from(&mut file, bytes.saturating_sub(TAIL + 1), TAIL + 1)?;
         let (text, truncated) = last(&end, bytes > TAIL);
         // Before the lines are cleaned, and again: an escape may stand inside a value.
         let text = self.values.out_of(shown::block(&self.values.out_of(text)));
@@ -272,11 +273,13 @@ fn visible_json(dir: &Dir, name: &str) -> Option<String> {
     Some(text)
 }
 
-/// The end of a file as text. The line it was cut in is dropped: half a secret is not recognised as one.
+/// The end of a file as text: at most [`TAIL`] bytes of those given, which are one more if it was cut. A line that was
+/// cut is dropped: half a secret is not recognised as one.
 fn last(bytes: &[u8], cut: bool) -> (String, bool) {
     let start = bytes.len().saturating_sub(usize::try_from(TAIL).unwrap_or(usize::MAX));
     let mut end = &bytes[start..];
-    if cut {
+    let at_line_start = start > 0 && bytes[start - 1] == b'\n';
+    if cut && !at_line_start {
         let at = |wanted: fn(&u8) -> bool| end.iter().position(wanted).map(|at| at + 1);
         let whole = at(|byte| *byte == b'\n').or_else(|| at(u8::is_ascii_whitespace)).unwrap_or(end.len());
         end = &end[whole..];
@@ -299,8 +302,12 @@ mod tests {
             assert_eq!(last(text.as_bytes(), cut), (expected.to_owned(), cut), "{text}");
         }
         let limit = usize::try_from(TAIL).unwrap();
-        let long = format!("first\n{}", "x".repeat(limit - 1));
-        assert_eq!(last(long.as_bytes(), true).0, "", "its only line is cut");
+        for (before, expected) in [(limit - 1, limit - 1), (limit, limit), (limit + 1, 0)] {
+            // A first line, and a second one of which as much fits as the limit allows.
+            let text = format!("first\n{}", "x".repeat(before));
+            let from = text.len().saturating_sub(limit + 1);
+            assert_eq!(last(&text.as_bytes()[from..], true).0.len(), expected, "{before}");
+        }
     }
 
     #[test]
