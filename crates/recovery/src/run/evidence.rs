@@ -109,7 +109,8 @@ fn print(answer: &Answer, printer: &Printer) {
         let jobs =
             progress.job_status.iter().take(12).map(|(job, status)| format!("{job} {}", status.word()));
         let jobs = jobs.collect::<Vec<_>>().join(", ");
-        printer.fact("progress", format_args!("{} events: {jobs}", progress.events));
+        let events = if progress.events == 1 { "event" } else { "events" };
+        printer.fact("progress", format_args!("{} {events}: {jobs}", progress.events));
     }
     if !answer.evidence.withheld.is_empty() {
         printer.fact("not shown", answer.evidence.withheld.join(", "));

@@ -6,7 +6,7 @@ use systems::run::branch;
 use systems::run::judgement::{self, Judgement, Outcome, Row};
 use systems::run::pass::{Pass, Told};
 use systems::run::record::Stage;
-use systems::run::registry::{Problem, Registry};
+use systems::run::registry::{Problem, Registry, Run};
 
 use super::{Selection, select};
 use crate::{exit_status::ExitStatus, printer::Printer};
@@ -74,14 +74,13 @@ pub(super) fn run(
     }
     let listing = registry.list(arguments.workspace.as_deref(), &[Stage::Error]);
     let mut judgements: Vec<Judgement> = listing.runs.iter().map(|run| pass.judge(run)).collect();
+    // What has a judgement is not listed a second time.
+    let judged: Vec<String> = listing.runs.iter().map(Run::path).collect();
+    let mut problems = listing.problems;
+    problems.retain(|problem| !judged.iter().any(|path| problem.path.starts_with(path.as_str())));
     let spent = judgement::share_budget(&mut judgements, arguments.budget);
-    let answer = All {
-        budget: arguments.budget,
-        spent,
-        judgements,
-        problems: listing.problems,
-        more_problems: listing.more_problems,
-    };
+    let answer =
+        All { budget: arguments.budget, spent, judgements, problems, more_problems: listing.more_problems };
     if arguments.json {
         super::print_json(printer, "run-judge-all.v1", &answer)?;
     } else {
@@ -110,8 +109,11 @@ fn print_all(answer: &All, printer: &Printer) {
 
 fn print(judgement: &Judgement, printer: &Printer) {
     print_outcome(judgement, printer);
-    for step in &judgement.steps {
-        printer.fact("around it", step);
+    for step in &judgement.before {
+        printer.fact(if judgement.command.is_some() { "before it" } else { "more" }, step);
+    }
+    for step in &judgement.after {
+        printer.fact("after it", step);
     }
     printer.line("");
     for fact in &judgement.evidence {

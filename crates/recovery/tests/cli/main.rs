@@ -6,6 +6,8 @@
 mod explain;
 mod help;
 mod install;
+mod json_schema;
 mod reset;
+mod run;
 mod uninstall;
 mod world;

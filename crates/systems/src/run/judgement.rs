@@ -169,8 +169,10 @@ pub struct Judgement {
     pub not_known: Vec<String>,
     /// The one command that does it: a call of the system's own tool.
     pub command: Option<String>,
-    /// The commands of ours around it, in order.
-    pub steps: Vec<String>,
+    /// The commands of ours before it, in order.
+    pub before: Vec<String>,
+    /// The commands of ours after it, in order.
+    pub after: Vec<String>,
 }
 
 /// What a row says.
@@ -210,7 +212,8 @@ pub fn judge(case: &Case<'_>) -> Judgement {
         evidence: evidence(case),
         not_known: not_known(case),
         command: None,
-        steps: Vec::new(),
+        before: Vec::new(),
+        after: Vec::new(),
     };
     set_commands(&mut judgement, case);
     judgement
@@ -241,7 +244,8 @@ pub fn share_budget(judgements: &mut [Judgement], budget: Option<u64>) -> u64 {
                     judgement.outcome = Outcome::Defer;
                     judgement.row = Row::BudgetSpent;
                     judgement.command = None;
-                    judgement.steps.clear();
+                    judgement.before.truncate(1);
+                    judgement.after.clear();
                 }
                 _ => spent += 1,
             }
@@ -521,7 +525,7 @@ fn by_ending(case: &Case<'_>, record: &Record) -> Verdict {
     }
     match cause_of(case, record) {
         Cause::Transient(words) => {
-            let reason = format!("job {job} failed by something that passes ({words})");
+            let reason = format!("job {job} failed for a cause that passes by itself ({words})");
             Verdict::new(Outcome::Recover, Row::Transient, reason)
         }
         Cause::NotTransient => Verdict::defer(
@@ -582,7 +586,8 @@ fn evidence(case: &Case<'_>) -> Vec<Fact> {
                 0 => String::new(),
                 lines => format!(", {lines} unreadable"),
             };
-            fact("progress", format!("{} events{torn}: {jobs}", progress.events));
+            let events = if progress.events == 1 { "event" } else { "events" };
+            fact("progress", format!("{} {events}{torn}: {jobs}", progress.events));
         }
     }
     fact(
@@ -697,7 +702,8 @@ fn set_commands(judgement: &mut Judgement, case: &Case<'_>) {
                 json(case.key),
                 json(case.workspace)
             ));
-            judgement.steps = vec![ours("evidence"), ours("claim"), ours("verify")];
+            judgement.before = vec![ours("evidence"), ours("claim")];
+            judgement.after = vec![ours("verify")];
         }
         Outcome::LaunchFresh => {
             judgement.command = Some(format!(
@@ -705,10 +711,10 @@ fn set_commands(judgement: &mut Judgement, case: &Case<'_>) {
                 json(&shown::line(&record.workflow_path, 1_000)),
                 json(case.workspace)
             ));
-            judgement.steps = vec![ours("evidence"), ours("claim")];
+            judgement.before = vec![ours("evidence"), ours("claim")];
         }
-        Outcome::Defer => judgement.steps = vec![ours("evidence")],
-        Outcome::ReportOnly if judgement.stage == Stage::Error => judgement.steps = vec![ours("evidence")],
+        Outcome::Defer => judgement.before = vec![ours("evidence")],
+        Outcome::ReportOnly if judgement.stage == Stage::Error => judgement.before = vec![ours("evidence")],
         Outcome::ReportOnly => {}
     }
 }

@@ -9,8 +9,7 @@ use crate::home::Home;
 
 fn gather(home: &Home, key: &str) -> Evidence {
     let run = home.find(key);
-    let evidence = evidence::of(&run, run.record.as_ref().unwrap());
-    evidence
+    evidence::of(&run, run.record.as_ref().unwrap())
 }
 
 fn text<'e>(evidence: &'e Evidence, name: &str) -> &'e str {

@@ -385,7 +385,7 @@ proptest! {
             .with("inputs", r#"{"a":"sesame-opens"}"#)
             .with("secretFile", "\"/sesame-opens\"");
         let judgement = given.judge();
-        for text in judgement.command.iter().chain(&judgement.steps) {
+        for text in judgement.command.iter().chain(&judgement.before).chain(&judgement.after) {
             prop_assert!(!text.contains("dry"), "{}", text);
         }
         let all = format!("{judgement:?}");
