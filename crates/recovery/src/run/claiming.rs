@@ -101,6 +101,12 @@ pub(super) fn claim(
     let run = select::find(registry, &arguments.selection, &[Stage::Error])?;
     select::ended(&run, &[Stage::Error])?;
     select::record(&run)?;
+    if let Some(mismatch) = run.mismatch() {
+        return Err(Hinted::attach(
+            anyhow::anyhow!("{} is not to be claimed: {mismatch}", run.path()),
+            "the engine may be moving it: look again with `recovery run list`",
+        ));
+    }
     let judgement = Pass::new(Told { blocked: Vec::new(), far: branch::FAR }).judge(&run);
     if judgement.row == Row::Alive {
         return Err(Hinted::attach(

@@ -77,7 +77,10 @@ pub(super) fn run(
     // What has a judgement is not listed a second time.
     let judged: Vec<String> = listing.runs.iter().map(Run::path).collect();
     let mut problems = listing.problems;
-    problems.retain(|problem| !judged.iter().any(|path| problem.path.starts_with(path.as_str())));
+    problems.retain(|problem| {
+        let rest = |path: &String| problem.path.strip_prefix(path.as_str());
+        !judged.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
     let spent = judgement::share_budget(&mut judgements, arguments.budget);
     let answer =
         All { budget: arguments.budget, spent, judgements, problems, more_problems: listing.more_problems };

@@ -9,6 +9,7 @@ use systems::run::judgement;
 use systems::run::process::{self, Life, RunProcess};
 use systems::run::record::{Ending, FailedJob, Record, Stage};
 use systems::run::registry::{Problem, Registry, Run};
+use systems::run::withheld;
 
 use crate::{exit_status::ExitStatus, printer::Printer};
 
@@ -99,7 +100,7 @@ fn listed(run: &Run, record: &Record) -> Listed {
         },
         started_at: super::time(record.started_s),
         finished_at: super::time(record.finished_s),
-        error: record.error.as_deref().map(|error| line(error, 400)),
+        error: record.error.clone().map(|error| line(&withheld::Values::of(record).out_of(error), 400)),
         process: process::of(record, run.written_s()),
         claimed: claim::of(run) != Claimed::No,
         ended_s: record.finished_s.or(Some(run.written_s())).filter(|at| *at > 0),

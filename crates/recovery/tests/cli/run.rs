@@ -22,7 +22,7 @@ impl Registry {
         registry.add(
             "error",
             "loaf-1",
-            json!({"outcome": "failed", "errorMessage": "job bake failed: read ECONNRESET", "activeRepairId": "mend-2"}),
+            json!({"outcome": "failed", "errorMessage": "job bake failed: read ECONNRESET at oven-code-4711", "activeRepairId": "mend-2"}),
         );
         registry.write("error", "loaf-1", "progress.ndjson", event("failed", "bake"));
         registry.write("error", "loaf-1", "engine.log", "\u{1b}[1mstart\u{1b}[0m\nused oven-code-4711\n");
@@ -250,6 +250,25 @@ fn what_cannot_be_claimed_is_said() {
     let said = registry.run(&["claim", "loaf-7"]);
     assert_eq!(said.code, Some(1));
     assert!(said.stderr.contains("is still alive"), "{}", said.stderr);
+}
+
+#[test]
+fn evidence_is_of_ended_runs_only() {
+    let registry = Registry::new();
+    for (key, code) in [("loaf-1", 0), ("loaf-6", 0), ("loaf-5", 1), ("torn", 1), ("nothing", 1)] {
+        let said = registry.run(&["evidence", key]);
+        assert_eq!((said.code, said.stdout.is_empty()), (Some(code), code == 1), "{key}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn a_run_caught_in_a_move_is_not_claimed() {
+    let registry = Registry::new();
+    registry.add("running", "loaf-2", json!({"outcome": null, "finishedAt": null}));
+    let said = registry.run(&["claim", "loaf-2"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("the same run key is also at stage running"), "{}", said.stderr);
+    assert!(!registry.folder("error", "loaf-2").join("recovery-claim.json").exists());
 }
 
 #[test]

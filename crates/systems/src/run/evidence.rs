@@ -135,7 +135,12 @@ pub fn of(run: &Run, record: &Record) -> Evidence {
             logs.push(listed.clone());
         }
     }
-    logs.retain(|log| ![RECORD, CHANGELOG, CONTEXT, PROGRESS].contains(&log.as_str()));
+    // A file the record keeps its secrets in is neither read nor named, whatever it is called.
+    let secret =
+        record.all.get("secretFile").and_then(Value::as_str).and_then(|path| path.rsplit(['/', '\\']).next());
+    logs.retain(|log| {
+        ![RECORD, CHANGELOG, CONTEXT, PROGRESS].contains(&log.as_str()) && log.rsplit('/').next() != secret
+    });
     logs.sort();
     for log in logs {
         gather.path(&run.dir, &log);

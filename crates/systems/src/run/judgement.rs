@@ -14,6 +14,7 @@ use super::process::{Life, RunProcess, Window, WindowState};
 use super::progress::{Progress, Status};
 use super::record::{Ending, FailedJob, NoRecord, Record, Stage};
 use super::shown;
+use super::withheld;
 use super::workflow_file::WorkflowFile;
 
 /// What is to be done.
@@ -564,11 +565,12 @@ fn evidence(case: &Case<'_>) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push(Fact { name, value });
     let Ok(record) = case.record else { return facts };
+    let withheld = withheld::Values::of(record);
     if let Some(error) = &record.error {
-        fact("error", text::quoted(error, 160));
+        fact("error", text::quoted(&withheld.out_of(error.clone()), 160));
     }
     if let Some(reason) = &record.failure_reason {
-        fact("failure", text::quoted(reason, 160));
+        fact("failure", text::quoted(&withheld.out_of(reason.clone()), 160));
     }
     fact("process", process_words(case.process));
     if case.stage != Stage::Error && record.stage != Stage::Error {

@@ -297,12 +297,11 @@ fn list_workspace(dir: &Dir, workspace: &str, stages: &[Stage], listing: &mut Li
                     }
                     listing.runs.push(run);
                 }
-                Err(_) => {
-                    let kind = folder.stat(&key).map(|stat| stat.kind);
-                    let what = if kind == Some(FileKind::Link) {
-                        "is a link: left alone"
-                    } else {
-                        "is no folder: left alone"
+                Err(error) => {
+                    let what = match folder.stat(&key).map(|stat| stat.kind) {
+                        Some(FileKind::Link) => "is a link: left alone",
+                        _ if error.kind() == io::ErrorKind::PermissionDenied => "may not be opened",
+                        _ => "is no folder: left alone",
                     };
                     listing.problem(&[workspace, stage.word(), &key], what);
                 }

@@ -28,11 +28,12 @@ fn every_file_is_shown_and_no_secret() {
         "error",
         "loaf-1",
         json!({
-            "errorMessage": "\u{1b}[31moven\u{1b}[0m failed, api_key=abcdefgh12345678",
+            "errorMessage": "\u{1b}[31moven\u{1b}[0m failed with warm-and-secret, api_key=abcdefgh12345678",
             "inputs": {"flour": "two-sacks-of-rye"},
-            "secretFile": "keys-of-the-bakery.env",
+            "secretFile": "keys-of-the-bakery.log",
             "runDirectory": {"entries": [
                 {"path": "out/oven.txt", "kind": "log"},
+                {"path": "keys-of-the-bakery.log", "kind": "log"},
                 {"path": "../../loaf-2/run.json", "kind": "log"},
                 {"path": "plan.md", "kind": "document"},
             ]},
@@ -46,7 +47,7 @@ fn every_file_is_shown_and_no_secret() {
     home.write("error", "loaf-1", "writes.ndjson", "{\"flour\":\"two-sacks-of-rye\"}\n");
     home.write("error", "loaf-1", "jobs/bake/step.log", "deep\n");
     home.write("error", "loaf-1", "out/oven.txt", "listed\n");
-    home.write("error", "loaf-1", "keys-of-the-bakery.env", "OVEN=hidden\n");
+    home.write("error", "loaf-1", "keys-of-the-bakery.log", "OVEN=hidden\n");
     home.write("error", "loaf-1", "plan.md", "not a log\n");
     symlink("/etc/passwd", home.folder("error", "loaf-1").join("stolen.log")).unwrap();
     let before = home.snapshot();
