@@ -6,7 +6,7 @@ use systems::run::branch;
 use systems::run::judgement::{self, Judgement, Outcome, Row};
 use systems::run::pass::{Pass, Told};
 use systems::run::record::Stage;
-use systems::run::registry::{Problem, Registry, Run};
+use systems::run::registry::{Problem, Registry};
 
 use super::{Selection, select};
 use crate::{exit_status::ExitStatus, printer::Printer};
@@ -72,18 +72,23 @@ pub(super) fn run(
             _ => ExitStatus::Success,
         });
     }
-    let listing = registry.list(arguments.workspace.as_deref(), &[Stage::Error]);
-    let mut judgements: Vec<Judgement> = listing.runs.iter().map(|run| pass.judge(run)).collect();
+    let mut judgements = Vec::new();
+    let mut judged = Vec::new();
+    let overview = registry.visit(arguments.workspace.as_deref(), &[Stage::Error], |run| {
+        judgements.push(pass.judge(&run));
+        if run.record.is_err() || run.mismatch().is_some() {
+            judged.push(run.path());
+        }
+    });
     // What has a judgement is not listed a second time.
-    let judged: Vec<String> = listing.runs.iter().map(Run::path).collect();
-    let mut problems = listing.problems;
+    let mut problems = overview.problems;
     problems.retain(|problem| {
         let rest = |path: &String| problem.path.strip_prefix(path.as_str());
         !judged.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with('/'))
     });
     let spent = judgement::share_budget(&mut judgements, arguments.budget);
     let answer =
-        All { budget: arguments.budget, spent, judgements, problems, more_problems: listing.more_problems };
+        All { budget: arguments.budget, spent, judgements, problems, more_problems: overview.more_problems };
     if arguments.json {
         super::print_json(printer, "run-judge-all.v1", &answer)?;
     } else {

@@ -40,6 +40,8 @@ struct Answer {
     cut: bool,
     problems: Vec<Problem>,
     more_problems: usize,
+    #[serde(skip)]
+    counts: [usize; Stage::ALL.len()],
 }
 
 #[derive(Serialize)]
@@ -68,15 +70,24 @@ pub(super) fn run(
     if arguments.all {
         stages.push(Stage::Completed);
     }
-    let listing = registry.list(arguments.workspace.as_deref(), &stages);
-    let runs = listing.runs.iter().filter_map(|run| Some(listed(run, run.record.as_ref().ok()?))).collect();
+    let mut runs = Vec::new();
+    let mut counts = [0; Stage::ALL.len()];
+    let overview = registry.visit(arguments.workspace.as_deref(), &stages, |run| {
+        let Ok(record) = &run.record else { return };
+        let count = &mut counts[run.stage as usize];
+        *count += 1;
+        if arguments.json || *count <= MAX_LINES {
+            runs.push(listed(&run, record));
+        }
+    });
     let answer = Answer {
         home: registry.home().display().to_string(),
         runs,
-        not_read: listing.not_read,
-        cut: listing.cut,
-        problems: listing.problems,
-        more_problems: listing.more_problems,
+        not_read: overview.not_read,
+        cut: overview.cut,
+        problems: overview.problems,
+        more_problems: overview.more_problems,
+        counts,
     };
     if arguments.json {
         super::print_json(printer, "run-list.v1", &answer)?;
@@ -119,12 +130,12 @@ fn print(answer: &Answer, printer: &Printer, now: Now) {
         (Stage::Queued, "queued"),
         (Stage::Completed, "completed"),
     ] {
-        let count = at(stage).count();
+        let count = answer.counts[stage as usize];
         if count == 0 {
             continue;
         }
         printer.line(format_args!("{title} ({count})"));
-        for run in at(stage).take(MAX_LINES) {
+        for run in at(stage) {
             printer.line(format_args!(
                 "  {:KEY_WIDTH$} {:12} {}",
                 run.run_key,

@@ -368,6 +368,20 @@ fn a_window_in_which_something_runs_is_alive() {
 }
 
 #[test]
+fn there_may_be_more_runs_than_files_may_be_open() {
+    let registry = Registry::new();
+    for number in 0..100 {
+        registry.add("error", &format!("more-{number}"), json!({}));
+    }
+    for verb in [&["list", "--json"][..], &["judge", "--all", "--json"]] {
+        let line = format!("ulimit -n 40; exec \"$0\" run {}", verb.join(" "));
+        let mut shell = registry.world.prepared(std::path::Path::new("/bin/sh"), &["-c", &line]);
+        let said = registry.world.said(shell.arg(registry.world.build().join("recovery")).output().unwrap());
+        assert_eq!(said.stdout.matches("\"run_key\": \"more-").count(), 100, "{}", said.stderr);
+    }
+}
+
+#[test]
 fn another_home_and_an_empty_one() {
     let registry = Registry::new();
     let elsewhere = registry.world.home.join("elsewhere");

@@ -222,8 +222,9 @@ pub fn judge(case: &Case<'_>) -> Judgement {
 
 /// Whether the branch would decide: git is asked for no other run.
 #[must_use]
-pub const fn needs_branch(judgement: &Judgement) -> bool {
-    matches!(judgement.row, Row::Interrupted | Row::Transient | Row::NotTransient)
+pub fn needs_branch(case: &Case<'_>) -> bool {
+    case.branch.is_none()
+        && matches!(verdict(case).row, Row::Interrupted | Row::Transient | Row::NotTransient)
 }
 
 /// Lets the launches of one pass share a budget: strong cases first, then in the order of the list. Returns how many

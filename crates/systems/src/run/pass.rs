@@ -83,9 +83,8 @@ impl Pass {
             far: self.told.far,
             ..bare(run, &claimed)
         };
-        let first = judgement::judge(&case);
-        if !judgement::needs_branch(&first) {
-            return first;
+        if !judgement::needs_branch(&case) {
+            return judgement::judge(&case);
         }
         let branch: Branch = branch::of(record, self.deadline);
         judgement::judge(&Case { branch: Some(&branch), ..case })

@@ -52,7 +52,8 @@ pub fn of(record: &Record, written_s: i64) -> RunProcess {
     let Some(pid) = record.pid else {
         return RunProcess { pid: None, started_at_s: None, state: Life::NotRecorded, number_reused: false };
     };
-    let (presence, start) = (process::presence(pid, None), process::start_epoch_s(pid));
+    let presence = process::presence(pid, None);
+    let start = if presence == Process::Alive { process::start_epoch_s(pid) } else { None };
     let (state, number_reused) = life(presence, start, record.finished_s.unwrap_or(0).max(written_s));
     RunProcess { pid: Some(pid), started_at_s: start.filter(|_| state != Life::Gone), state, number_reused }
 }

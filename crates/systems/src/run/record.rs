@@ -296,8 +296,13 @@ fn claim(all: &Map<String, Value>) -> Option<RecordedClaim> {
         let id = text_of(fields.get("claimId"))?.to_owned();
         Some(RecordedClaim { id, owner: text_of(fields.get("ownerSessionId")).map(str::to_owned) })
     };
-    let inner = all.iter().filter(|(name, _)| !withheld::is_withheld(name));
-    of(all).or_else(|| inner.filter_map(|(_, value)| value.as_object()).find_map(of))
+    let inner = all.iter().filter_map(|(name, value)| Some((name, value.as_object()?)));
+    of(all).or_else(|| {
+        inner.filter_map(|(name, fields)| Some((name, of(fields)?))).find_map(|(name, claim)| {
+            // What is withheld is not looked into.
+            (!withheld::is_withheld(name)).then_some(claim)
+        })
+    })
 }
 
 fn listed_logs(all: &Map<String, Value>) -> Vec<String> {

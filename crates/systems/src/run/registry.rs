@@ -146,11 +146,9 @@ pub(crate) fn read_from(file: &mut File, offset: u64, limit: u64) -> io::Result<
     Ok(bytes)
 }
 
-/// What a look over the registry found.
+/// What a look over the registry found besides runs.
 #[derive(Debug, Default)]
-pub struct Listing {
-    /// The runs of the stages that were asked for, by workspace, stage and key.
-    pub runs: Vec<Run>,
+pub struct Overview {
     /// What is no run; the first of them.
     pub problems: Vec<Problem>,
     /// Problems that are not listed.
@@ -161,7 +159,7 @@ pub struct Listing {
     pub cut: bool,
 }
 
-impl Listing {
+impl Overview {
     fn problem(&mut self, path: &[&str], problem: impl Into<String>) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(Problem { path: below(path), problem: problem.into() });
@@ -227,13 +225,13 @@ impl Registry {
         runs
     }
 
-    /// Reads the runs of some stages; those of the others are counted only.
-    #[must_use]
-    pub fn list(&self, workspace: Option<&str>, stages: &[Stage]) -> Listing {
-        let mut listing = Listing::default();
-        let Some(root) = &self.workspaces else { return listing };
+    /// Reads the runs of some stages, by workspace, stage and key, and hands each over; those of the other stages are
+    /// counted only. One folder is open at a time: there may be more runs than a process may open files.
+    pub fn visit(&self, workspace: Option<&str>, stages: &[Stage], mut each: impl FnMut(Run)) -> Overview {
+        let mut overview = Overview::default();
+        let Some(root) = &self.workspaces else { return overview };
         let mut names = root.names(MAX_NAMES);
-        listing.cut = names.len() >= MAX_NAMES;
+        overview.cut = names.len() >= MAX_NAMES;
         names.sort();
         for name in names.iter().filter(|name| workspace.is_none_or(|wanted| wanted == name.as_str())) {
             if is_no_state(name) {
@@ -242,25 +240,31 @@ impl Registry {
             match root.stat(name).map(|stat| stat.kind) {
                 Some(FileKind::Folder) => {}
                 Some(FileKind::Link) => {
-                    listing.problem(&[name], "is a link: left alone");
+                    overview.problem(&[name], "is a link: left alone");
                     continue;
                 }
                 // A file beside the workspaces is nobody's run.
                 _ => continue,
             }
             match root.folder(name) {
-                Ok(dir) => list_workspace(&dir, name, stages, &mut listing),
-                Err(error) => listing.problem(&[name], format!("cannot be opened ({error})")),
+                Ok(dir) => visit_workspace(&dir, name, stages, &mut overview, &mut each),
+                Err(error) => overview.problem(&[name], format!("cannot be opened ({error})")),
             }
         }
-        listing
+        overview
     }
 }
 
-fn list_workspace(dir: &Dir, workspace: &str, stages: &[Stage], listing: &mut Listing) {
+fn visit_workspace(
+    dir: &Dir,
+    workspace: &str,
+    stages: &[Stage],
+    overview: &mut Overview,
+    each: &mut impl FnMut(Run),
+) {
     for name in dir.names(64).iter().filter(|name| !is_no_state(name)) {
         if Stage::of(name).is_none() && dir.stat(name).is_some_and(|stat| stat.kind == FileKind::Folder) {
-            listing.problem(&[workspace, name], "is no stage that is known: left alone");
+            overview.problem(&[workspace, name], "is no stage that is known: left alone");
         }
     }
     for stage in Stage::ALL {
@@ -268,15 +272,15 @@ fn list_workspace(dir: &Dir, workspace: &str, stages: &[Stage], listing: &mut Li
             Ok(folder) => folder,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(_) => {
-                listing.problem(&[workspace, stage.word()], "is no folder of its own: left alone");
+                overview.problem(&[workspace, stage.word()], "is no folder of its own: left alone");
                 continue;
             }
         };
         let mut keys = folder.names(MAX_NAMES);
-        listing.cut |= keys.len() >= MAX_NAMES;
+        overview.cut |= keys.len() >= MAX_NAMES;
         keys.retain(|key| !is_no_state(key));
         if !stages.contains(&stage) {
-            listing.not_read += keys.len();
+            overview.not_read += keys.len();
             continue;
         }
         keys.sort();
@@ -291,11 +295,11 @@ fn list_workspace(dir: &Dir, workspace: &str, stages: &[Stage], listing: &mut Li
                     let run = read(workspace.to_owned(), stage, key, dir, twin);
                     if let Err(error) = &run.record {
                         let path = [workspace, stage.word(), run.key.as_str(), RECORD];
-                        listing.problem(&path, error.to_string());
+                        overview.problem(&path, error.to_string());
                     } else if let Some(mismatch) = run.mismatch() {
-                        listing.problem(&[workspace, stage.word(), run.key.as_str()], mismatch);
+                        overview.problem(&[workspace, stage.word(), run.key.as_str()], mismatch);
                     }
-                    listing.runs.push(run);
+                    each(run);
                 }
                 Err(error) => {
                     let what = match folder.stat(&key).map(|stat| stat.kind) {
@@ -303,7 +307,7 @@ fn list_workspace(dir: &Dir, workspace: &str, stages: &[Stage], listing: &mut Li
                         _ if error.kind() == io::ErrorKind::PermissionDenied => "may not be opened",
                         _ => "is no folder: left alone",
                     };
-                    listing.problem(&[workspace, stage.word(), &key], what);
+                    overview.problem(&[workspace, stage.word(), &key], what);
                 }
             }
         }

@@ -37,9 +37,9 @@ fn everything_odd_is_named_and_nothing_is_followed() {
     fs::write(home.path().join("workspaces/bakery/error/a-file"), "x").unwrap();
     let before = home.snapshot();
 
-    let listing = home.registry().list(None, &Stage::ALL);
+    let (runs, overview) = home.list(&Stage::ALL);
     let mut named: Vec<String> =
-        listing.problems.iter().map(|problem| format!("{} {}", problem.path, problem.problem)).collect();
+        overview.problems.iter().map(|problem| format!("{} {}", problem.path, problem.problem)).collect();
     named.sort();
     let expected = [
         "bakery/archived is no stage that is known: left alone",
@@ -57,8 +57,7 @@ fn everything_odd_is_named_and_nothing_is_followed() {
         "link-workspace is a link: left alone",
     ];
     assert_eq!(named, expected);
-    let readable: Vec<_> =
-        listing.runs.iter().filter(|run| run.record.is_ok()).map(|run| run.key.as_str()).collect();
+    let readable: Vec<_> = runs.iter().filter(|run| run.record.is_ok()).map(|run| run.key.as_str()).collect();
     assert_eq!(readable, ["loaf-1", "renamed"]);
     for key in
         ["half", "foreign", "empty", "link-record", "folder-record", "no-record", "pipe-record", "odd-stage"]
@@ -78,7 +77,7 @@ fn everything_odd_is_named_and_nothing_is_followed() {
 #[test]
 fn a_home_that_is_not_there_is_empty() {
     let home = Home::new();
-    assert!(home.registry().list(None, &Stage::ALL).runs.is_empty());
+    assert!(home.list(&Stage::ALL).0.is_empty());
     assert!(home.registry().find("loaf-1", None).is_empty());
     fs::write(home.path().join("workspaces"), "a file").unwrap();
     assert!(systems::run::registry::Registry::open(home.path()).is_err());

@@ -10,7 +10,8 @@ use systems::run::{
     branch,
     judgement::Judgement,
     pass::{Pass, Told},
-    registry::{Registry, Run},
+    record::Stage,
+    registry::{Overview, Registry, Run},
 };
 
 pub(crate) struct Home {
@@ -70,6 +71,12 @@ impl Home {
 
     pub(crate) fn registry(&self) -> Registry {
         Registry::open(self.path()).unwrap()
+    }
+
+    pub(crate) fn list(&self, stages: &[Stage]) -> (Vec<Run>, Overview) {
+        let mut runs = Vec::new();
+        let overview = self.registry().visit(None, stages, |run| runs.push(run));
+        (runs, overview)
     }
 
     pub(crate) fn find(&self, key: &str) -> Run {

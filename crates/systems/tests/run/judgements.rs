@@ -71,11 +71,11 @@ fn the_events_are_counted_and_the_torn_one_is_not() {
 #[test]
 fn the_list_reads_what_it_is_asked_for_and_counts_the_rest() {
     let home = bakery();
-    let listing = home.registry().list(None, &[Stage::Error, Stage::Running]);
-    let keys: Vec<_> = listing.runs.iter().map(|run| run.key.as_str()).collect();
+    let (runs, overview) = home.list(&[Stage::Error, Stage::Running]);
+    let keys: Vec<_> = runs.iter().map(|run| run.key.as_str()).collect();
     assert_eq!(keys, ["loaf-5", "loaf-1", "loaf-2", "loaf-3", "loaf-4"]);
-    assert_eq!((listing.not_read, listing.problems.len()), (1, 0));
-    assert!(home.registry().list(Some("elsewhere"), &Stage::ALL).runs.is_empty());
+    assert_eq!((overview.not_read, overview.problems.len()), (1, 0));
+    home.registry().visit(Some("elsewhere"), &Stage::ALL, |run| panic!("{run:?}"));
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn a_run_that_lies_at_two_stages_is_being_moved() {
     home.add("running", "loaf-1", json!({"outcome": "absent"}));
     let found = home.registry().find("loaf-1", None);
     assert_eq!(found.len(), 2);
-    let listing = home.registry().list(None, &[Stage::Error]);
-    assert!(listing.problems[0].problem.contains("also at stage running"), "{:?}", listing.problems);
+    let (_, overview) = home.list(&[Stage::Error]);
+    assert!(overview.problems[0].problem.contains("also at stage running"), "{:?}", overview.problems);
     home.add("error", "loaf-2", json!({"stage": "running"}));
     assert_eq!(home.judge("loaf-2").row, Row::Incomplete);
 }

@@ -70,6 +70,10 @@ impl Given {
     }
 
     fn judge(&self) -> Judgement {
+        self.look(judge)
+    }
+
+    fn look<T>(&self, at: impl FnOnce(&Case<'_>) -> T) -> T {
         let fields: String = self.fields.iter().map(|(name, value)| format!(",\"{name}\":{value}")).collect();
         let text = format!(
             r#"{{"runKey":"k-1","workspace":"w","workflowPath":"/r/a.yml","startedAt":"2026-03-02T09:00:00Z","stage":"{}"{fields}}}"#,
@@ -83,7 +87,7 @@ impl Given {
             detail: Some("node".into()),
         };
         let progress = self.events.map(progress::parse);
-        judge(&Case {
+        at(&Case {
             key: "k-1",
             workspace: "w",
             stage: self.stage,
@@ -341,7 +345,7 @@ fn recover_and_fresh_share_one_budget() {
 
 #[test]
 fn git_is_asked_only_where_its_answer_decides() {
-    let asked = |given: Given| needs_branch(&Given { branch: None, ..given }.judge());
+    let asked = |given: Given| Given { branch: None, ..given }.look(needs_branch);
     assert!(
         asked(Given::interrupted()) && asked(Given::failed(r#""x""#)) && asked(Given::failed(r#""timeout""#))
     );
