@@ -104,11 +104,12 @@ fn print_problems(printer: &Printer, problems: &[Problem], more: usize) {
     if problems.is_empty() {
         return;
     }
-    printer.line("\nleft alone");
+    printer.line("left alone");
     for problem in problems {
         printer.line(format_args!("  {} {}", problem.path, problem.problem));
     }
     if more > 0 {
         printer.line(format_args!("  and {more} more"));
     }
+    printer.line("");
 }

@@ -11,6 +11,9 @@ use systems::run::registry::{Problem, Registry};
 use super::{Selection, select};
 use crate::{exit_status::ExitStatus, printer::Printer};
 
+/// Judgements for people; the JSON has all.
+const MAX_SHOWN: usize = 40;
+
 /// Say what to do about a failed run: recover, launch fresh, defer, or report only
 ///
 /// Exactly one outcome a run, with the row that decided and the evidence for it. Nothing is written, nothing is
@@ -101,16 +104,23 @@ fn print_all(answer: &All, printer: &Printer) {
     if answer.judgements.is_empty() {
         printer.line("no failed run");
     }
-    for (at, judgement) in answer.judgements.iter().enumerate() {
-        if at > 0 {
-            printer.line("");
-        }
+    // What is to be done comes first; within an outcome the order of the list stays.
+    let order = [Outcome::Recover, Outcome::LaunchFresh, Outcome::Defer, Outcome::ReportOnly];
+    let of =
+        |outcome: Outcome| answer.judgements.iter().filter(move |judgement| judgement.outcome == outcome);
+    for judgement in order.into_iter().flat_map(of).take(MAX_SHOWN) {
         print_outcome(judgement, printer);
+        printer.line("");
+    }
+    if answer.judgements.len() > MAX_SHOWN {
+        printer.line(format_args!("and {} more (--json has all)", answer.judgements.len() - MAX_SHOWN));
     }
     super::print_problems(printer, &answer.problems, answer.more_problems);
     if !answer.judgements.is_empty() {
-        let of = answer.budget.map_or_else(String::new, |budget| format!(" of {budget}"));
-        printer.line(format_args!("\nlaunches of this pass: {}{of}", answer.spent));
+        let counts = order.map(|outcome| format!("{} {}", of(outcome).count(), outcome.words())).join(", ");
+        printer.line(counts);
+        let budget = answer.budget.map_or_else(String::new, |budget| format!(" of {budget}"));
+        printer.line(format_args!("launches of this pass: {}{budget}", answer.spent));
         printer.line("what each rests on: recovery run judge KEY");
     }
 }

@@ -153,9 +153,10 @@ fn print(answer: &Answer, printer: &Printer, now: Now) {
     if answer.cut {
         printer.line("there are more than is looked at");
     }
+    printer.line("");
     super::print_problems(printer, &answer.problems, answer.more_problems);
     if at(Stage::Error).next().is_some() {
-        printer.line("\nnext: recovery run judge --all");
+        printer.line("next: recovery run judge --all");
     }
 }
 

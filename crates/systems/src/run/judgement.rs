@@ -574,6 +574,13 @@ fn evidence(case: &Case<'_>) -> Vec<Fact> {
         fact("failure", text::quoted(&withheld.out_of(reason.clone()), 160));
     }
     fact("process", process_words(case.process));
+    if record.stale {
+        let why = record
+            .stale_reason
+            .as_ref()
+            .map(|why| format!(": {}", text::quoted(&withheld.out_of(why.clone()), 120)));
+        fact("stale", format!("the engine found nobody behind it{}", why.unwrap_or_default()));
+    }
     if case.stage != Stage::Error && record.stage != Stage::Error {
         return facts;
     }
@@ -618,9 +625,6 @@ fn evidence(case: &Case<'_>) -> Vec<Fact> {
             RepairState::Escapes => "leads out of the run: left alone",
         };
         fact("repair", format!("{} {state}", text::quoted(id, 60)));
-    }
-    if record.stale {
-        fact("stale", "the engine found nobody behind it".into());
     }
     facts
 }

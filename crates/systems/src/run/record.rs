@@ -165,6 +165,8 @@ pub struct Record {
     pub launcher: Option<Launcher>,
     /// The engine found nobody behind it.
     pub stale: bool,
+    /// Why, as the engine wrote it.
+    pub stale_reason: Option<String>,
     /// The repair that is open.
     pub active_repair: Option<String>,
     /// Whether it works on a job of the board (`env.AGIFLOW_JOB_ID`); the id is not shown.
@@ -248,6 +250,7 @@ pub fn parse(bytes: &[u8]) -> Result<Record, NoRecord> {
             pane: text_of(launcher.get("paneId")).map(str::to_owned),
         }),
         stale: all.get("stale") == Some(&Value::Bool(true)),
+        stale_reason: text("staleReason"),
         active_repair: text("activeRepairId"),
         has_job_id: env
             .and_then(|env| text_of(env.get("AGIFLOW_JOB_ID")))

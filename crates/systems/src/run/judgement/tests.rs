@@ -288,6 +288,17 @@ fn only_stage_error_is_judged() {
 }
 
 #[test]
+fn what_the_engine_says_of_a_stale_run_is_shown() {
+    let given = Given { stage: Stage::Running, ..Given::interrupted() }
+        .with("stale", "true")
+        .with("staleReason", r#""no beat\u001b[1m since 9:00""#);
+    let fact =
+        Fact { name: "stale", value: "the engine found nobody behind it: \"no beat since 9:00\"".into() };
+    assert!(given.judge().evidence.contains(&fact), "{:?}", given.judge());
+    given.gives(Outcome::ReportOnly, Row::NotRecoverable);
+}
+
+#[test]
 fn a_folder_without_a_record_is_only_reported() {
     let error = NoRecord::Damaged;
     let (claimed, process) = (Claimed::No, process(Life::NotRecorded));
