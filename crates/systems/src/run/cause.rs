@@ -106,23 +106,38 @@ pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Cause {
     cause
 }
 
-fn transient(words: &[String]) -> Option<&'static str> {
-    let status = |pair: &[String]| {
-        STATUS_WORDS
-            .contains(&pair[0].as_str())
-            .then(|| STATUSES.iter().find(|status| pair[1] == **status))?
+fn transient(words: &str) -> Option<&'static str> {
+    let status = |status: &&&str| {
+        words.match_indices(**status).any(|(at, _)| {
+            let before = words[..at].trim_end();
+            says_at(words, at, status)
+                && STATUS_WORDS.iter().any(|word| before.ends_with(&format!(" {word}")))
+        })
     };
-    TRANSIENT.iter().find(|phrase| says(words, phrase)).or_else(|| words.windows(2).find_map(status)).copied()
+    TRANSIENT.iter().find(|phrase| says(words, phrase)).or_else(|| STATUSES.iter().find(status)).copied()
 }
 
-fn words(text: &str) -> Vec<String> {
+/// The words of a text in lower case, each between two blanks.
+fn words(text: &str) -> String {
     let clean = rules::text::one_line(text, 20_000).to_lowercase();
-    clean.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    let mut words = String::with_capacity(clean.len() + 2);
+    for word in clean.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        words.push(' ');
+        words.push_str(word);
+    }
+    if !words.is_empty() {
+        words.push(' ');
+    }
+    words
 }
 
-fn says(words: &[String], phrase: &str) -> bool {
-    let phrase: Vec<&str> = phrase.split(' ').collect();
-    words.windows(phrase.len()).any(|window| window.iter().eq(phrase.iter()))
+fn says(words: &str, phrase: &str) -> bool {
+    words.match_indices(phrase).any(|(at, _)| says_at(words, at, phrase))
+}
+
+/// Whether the phrase at this place is not a part of a longer word.
+fn says_at(words: &str, at: usize, phrase: &str) -> bool {
+    words[..at].ends_with(' ') && words[at + phrase.len()..].starts_with(' ')
 }
 
 #[cfg(test)]
