@@ -59,9 +59,9 @@ impl Branch {
     }
 }
 
-/// Asks git, until the deadline of the pass.
+/// Asks git, until the deadline of the pass; `repository_is_here` as the pass found it.
 #[must_use]
-pub fn of(record: &Record, deadline: Instant) -> Branch {
+pub fn of(record: &Record, repository_is_here: bool, deadline: Instant) -> Branch {
     let (Some(repository), Some(branch)) = (&record.repository, &record.branch) else {
         return Branch::NotRecorded;
     };
@@ -69,7 +69,7 @@ pub fn of(record: &Record, deadline: Instant) -> Branch {
     if !path.is_absolute() || repository.contains('\0') {
         return not_known("the path of the repository is not absolute");
     }
-    if !path.is_dir() {
+    if !repository_is_here {
         return not_known("the repository is not on this machine");
     }
     if !is_branch_name(branch) {

@@ -1,6 +1,10 @@
 //! One pass: looks at runs, asks git and tmux as little as possible, lets [`judgement`](super::judgement) decide.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use super::branch::{self, Branch};
 use super::claim::{self, Claimed};
@@ -28,6 +32,8 @@ pub struct Told {
 pub struct Pass {
     told: Told,
     panes: Option<Panes>,
+    /// Whether a repository is on this machine: many runs share one.
+    repositories: HashMap<String, bool>,
     deadline: Instant,
 }
 
@@ -35,7 +41,7 @@ impl Pass {
     /// Begins a pass; nothing is asked yet.
     #[must_use]
     pub fn new(told: Told) -> Self {
-        Self { told, panes: None, deadline: Instant::now() + GIT_TIME }
+        Self { told, panes: None, repositories: HashMap::new(), deadline: Instant::now() + GIT_TIME }
     }
 
     /// The window of a run. tmux is asked once a pass, and only if a run was started in it.
@@ -46,6 +52,17 @@ impl Pass {
             self.panes = Some(Panes::ask());
         }
         process::window(launcher, self.panes.as_ref().unwrap_or(&Panes::NoServer))
+    }
+
+    fn repository_is_here(&mut self, record: &Record) -> bool {
+        let Some(repository) = &record.repository else { return false };
+        if let Some(known) = self.repositories.get(repository) {
+            return *known;
+        }
+        let path = Path::new(repository);
+        let here = path.is_absolute() && path.is_dir();
+        self.repositories.insert(repository.clone(), here);
+        here
     }
 
     /// Judges one run.
@@ -69,7 +86,8 @@ impl Pass {
             FailedJob::Named(job) => Some(job.as_str()),
             FailedJob::None | FailedJob::Unusable => None,
         };
-        let workflow = if failed { workflow_file::of(record, job) } else { NOT_LOOKED };
+        let here = failed && self.repository_is_here(record);
+        let workflow = if failed { workflow_file::of(record, job, here) } else { NOT_LOOKED };
         let repair: Option<RepairState> =
             record.active_repair.as_ref().filter(|_| failed).map(|id| evidence::repair_state(run, id));
         let case = Case {
@@ -86,7 +104,7 @@ impl Pass {
         if !judgement::needs_branch(&case) {
             return judgement::judge(&case);
         }
-        let branch: Branch = branch::of(record, self.deadline);
+        let branch: Branch = branch::of(record, here, self.deadline);
         judgement::judge(&Case { branch: Some(&branch), ..case })
     }
 }

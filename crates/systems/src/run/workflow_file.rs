@@ -36,9 +36,9 @@ impl WorkflowFile {
     }
 }
 
-/// Looks for the file the record names.
+/// Looks for the file the record names, and for the job in it; `repository_is_here` as the pass found it.
 #[must_use]
-pub fn of(record: &Record, job: Option<&str>) -> WorkflowFile {
+pub fn of(record: &Record, job: Option<&str>, repository_is_here: bool) -> WorkflowFile {
     let path = Path::new(&record.workflow_path);
     let not_known = |why| WorkflowFile::NotKnown { why };
     if record.workflow_path.contains('\0') {
@@ -55,10 +55,11 @@ pub fn of(record: &Record, job: Option<&str>) -> WorkflowFile {
     };
     let repository =
         record.repository.as_deref().map(Path::new).filter(|repository| repository.is_absolute());
-    let absent = || match repository {
-        Some(repository) if repository.is_dir() && path.starts_with(repository) => WorkflowFile::Missing,
-        _ => not_known("it is not on this machine"),
-    };
+    let inside = repository.is_some_and(|repository| path.starts_with(repository));
+    if inside && !repository_is_here {
+        return not_known("it is not on this machine");
+    }
+    let absent = || if inside { WorkflowFile::Missing } else { not_known("it is not on this machine") };
     let Ok(folder) = Dir::open(folder) else { return absent() };
     match folder.stat(name).map(|stat| stat.kind) {
         None => absent(),
