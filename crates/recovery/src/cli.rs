@@ -28,11 +28,12 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     Install(InstallArguments),
     Uninstall(UninstallArguments),
-    Watch(WatchArguments),
     Resume(ResumeArguments),
-    Explain(ExplainArguments),
-    Reset(ResetArguments),
+    Watch(WatchArguments),
     Workflow(WorkflowArguments),
+    Run(RunArguments),
     Change(ChangeArguments),
     ResumeProbe(ResumeProbeArguments),
+    Explain(ExplainArguments),
+    Reset(ResetArguments),
 }

@@ -18,6 +18,7 @@ mod purge;
 mod reset;
 mod resume;
 mod resume_probe;
+mod run;
 mod scope;
 mod settings;
 mod uninstall;
@@ -60,5 +61,6 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
         Verb::Workflow(arguments) => workflow::run(&arguments, &environment()?, printer),
         Verb::Change(arguments) => change::run(&arguments, &environment()?, printer),
         Verb::ResumeProbe(arguments) => resume_probe::run(&arguments, &environment()?, printer),
+        Verb::Run(arguments) => run::run(&arguments, &environment()?, printer),
     }
 }

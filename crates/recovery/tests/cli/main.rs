@@ -9,6 +9,7 @@ mod help;
 mod install;
 mod reset;
 mod resume;
+mod run;
 mod schema;
 mod uninstall;
 mod workflow;
