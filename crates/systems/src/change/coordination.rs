@@ -367,7 +367,9 @@ pub(crate) mod tests {
 
     #[test]
     fn what_may_take_its_place() {
-        let tasks = tasks::parse("- [ ] a <!-- comet-task:a -->\n- [ ] b <!-- comet-task:b -->").unwrap();
+        let tasks =
+            super::super::tasks::parse("- [ ] a <!-- comet-task:a -->\n- [ ] b <!-- comet-task:b -->")
+                .unwrap();
         let revision = "a".repeat(64);
         let rounds = |ids: &[&str], rounds: u64| {
             let mut next = checkpoint("done", ids, &[]);
