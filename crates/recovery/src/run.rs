@@ -8,8 +8,6 @@ mod select;
 mod verify;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
-use serde_json::Value;
 use session_state::times;
 use systems::run::registry::{Problem, Registry};
 
@@ -81,17 +79,6 @@ pub(crate) fn run(
         RunVerb::Release(arguments) => claiming::release(arguments, &registry, environment, printer),
         RunVerb::Verify(arguments) => verify::run(arguments, &registry, printer),
     }
-}
-
-/// Prints one JSON document, with the name of its schema in front.
-fn print_json(printer: &Printer, schema: &str, answer: &impl Serialize) -> anyhow::Result<()> {
-    let mut document = serde_json::Map::new();
-    document.insert("schema".to_owned(), Value::from(format!("recovery.{schema}")));
-    if let Value::Object(fields) = serde_json::to_value(answer)? {
-        document.extend(fields);
-    }
-    printer.line(serde_json::to_string_pretty(&document)?);
-    Ok(())
 }
 
 /// A time as every document has it: RFC 3339 in UTC.
