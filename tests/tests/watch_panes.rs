@@ -364,8 +364,9 @@ fn a_capture_that_changes_between_two_looks_gets_no_key() {
         // Two looks: the banner is seen, and seen again.
         ticks(&mut watcher, 1);
         let (folder, tmux, target) = (played.folder.clone(), desk.tmux.clone(), played.target.clone());
+        let next = desk.scene.borrow().looks + 2;
         desk.scene.borrow_mut().before_look = Some((
-            desk.scene.borrow().looks + 2,
+            next,
             Box::new(move || {
                 let before = tmux.clone().screens(&target.server, &[&target.pane]);
                 fs::write(folder.join("screen"), change).expect("the folder is writable");
@@ -393,8 +394,9 @@ fn a_pane_that_is_killed_or_scrolled_between_look_and_key_gets_none() {
         let mut watcher = machine.watcher(&desk, Settings::default());
         ticks(&mut watcher, 1);
         let (program, name, pane) = (machine.program(), played.name.clone(), played.target.pane.clone());
+        let next = desk.scene.borrow().looks + 2;
         desk.scene.borrow_mut().before_look = Some((
-            desk.scene.borrow().looks + 2,
+            next,
             Box::new(move || {
                 let mut tmux = Command::new(program);
                 tmux.args(["-L", &name, command, "-t", &pane]);
