@@ -83,9 +83,14 @@ impl Client {
             Some("latest") => latest_version()?,
             Some(version) => version.to_owned(),
         };
+        Self::of_version(&version)
+    }
+
+    /// Returns the client of one version, installed first if need be.
+    pub fn of_version(version: &str) -> Result<Self, ClientError> {
         let cache = env::var_os("RECOVERY_TEST_CACHE")
             .map_or_else(|| repository().join("target/client"), PathBuf::from);
-        Self::from_cache(&cache, &version)
+        Self::from_cache(&cache, version)
     }
 
     fn from_cache(cache: &Path, version: &str) -> Result<Self, ClientError> {

@@ -26,11 +26,14 @@ pub mod fake_api;
 pub mod hook_project;
 pub mod mcp_server;
 pub mod process;
+pub mod recall;
 pub mod sandbox;
 pub mod session;
+pub mod shifted_clock;
 pub mod story;
 pub mod tmux;
 pub mod wait;
+pub mod watch;
 pub mod wiring;
 
 use std::path::{Path, PathBuf};

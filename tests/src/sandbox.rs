@@ -20,6 +20,7 @@ use crate::{
     session::Session,
     tmux::Tmux,
     wait::wait_until,
+    watch::Watch,
     wiring::Wiring,
 };
 
@@ -162,7 +163,8 @@ impl Sandbox {
         self.real_root().join("programs")
     }
 
-    fn temporary(&self) -> PathBuf {
+    /// Folder of temporary files and of the sockets of terminals.
+    pub fn temporary(&self) -> PathBuf {
         self.real_root().join("tmp")
     }
 
@@ -202,6 +204,20 @@ impl Sandbox {
     /// Gives the clients started from now on an environment variable.
     pub fn set_variable(&self, name: &str, value: &str) {
         self.variables.borrow_mut().push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Sets one of the user's settings of the client, for clients started from now on.
+    pub fn set_client_setting(&self, name: &str, value: Value) {
+        let path = self.config().join("settings.json");
+        let mut settings: Value = serde_json::from_slice(&fs::read(&path).expect("it was laid out"))
+            .expect("it was laid out as JSON");
+        settings[name] = value;
+        fs::write(path, settings.to_string()).expect("the sandbox is writable");
+    }
+
+    /// `recovery watch` beside the clients of this sandbox.
+    pub fn watch(&self) -> Watch<'_> {
+        Watch::new(self)
     }
 
     /// Adds a `flaky-mcp` server for the clients started from now on.

@@ -2,13 +2,24 @@
 
 use std::{env, thread};
 
-use crate::{client::Client, sandbox::Sandbox, wiring::Wiring};
+use crate::{client::{Client, ClientError}, sandbox::Sandbox, wiring::Wiring};
 
 /// Returns the client for a test. Without one the test fails under `CI=true`, else it is skipped: a line names it.
 #[track_caller]
-#[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
 pub fn client_or_skip() -> Option<Client> {
-    match Client::find_or_install() {
+    found_or_skip(Client::find_or_install())
+}
+
+/// The same for one version of the client.
+#[track_caller]
+pub fn version_or_skip(version: &str) -> Option<Client> {
+    found_or_skip(Client::of_version(version))
+}
+
+#[track_caller]
+#[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
+fn found_or_skip(client: Result<Client, ClientError>) -> Option<Client> {
+    match client {
         Ok(client) => Some(client),
         Err(error) if env::var("CI").is_ok_and(|ci| ci == "true") => {
             panic!("the client is needed under CI=true: {error}")
@@ -31,7 +42,14 @@ pub fn with_sandbox(test: impl FnOnce(&mut Sandbox)) {
 /// Tells a story under one wiring, and checks that hooks ran in it and that the client reported no hook error.
 #[track_caller]
 pub fn tell(wiring: Wiring, story: impl FnOnce(&Sandbox)) {
-    let Some(client) = client_or_skip() else { return };
+    if let Some(client) = client_or_skip() {
+        tell_with(client, wiring, story);
+    }
+}
+
+/// [`tell`] with this client.
+#[track_caller]
+pub fn tell_with(client: Client, wiring: Wiring, story: impl FnOnce(&Sandbox)) {
     let sandbox = Sandbox::new(client, wiring);
     story(&sandbox);
     let errors = sandbox.hook_errors();

@@ -66,6 +66,12 @@ impl Tmux {
         finished.stdout
     }
 
+    /// Presses a key, by tmux's name for it.
+    #[track_caller]
+    pub fn press(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
     /// The visible screen.
     #[track_caller]
     pub fn screen(&self) -> String {
@@ -99,7 +105,7 @@ impl Tmux {
         self.wait_for_screen("the typed prompt", |screen| {
             screen.lines().any(|line| line.starts_with("❯\u{a0}") && line.contains(prompt))
         });
-        self.tmux(&["send-keys", "Enter"]);
+        self.press("Enter");
     }
 }
 

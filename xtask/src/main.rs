@@ -16,6 +16,7 @@ mod install;
 mod payloads;
 mod programs;
 mod ratios;
+mod recall;
 mod test;
 mod tool;
 mod wiring;
@@ -39,6 +40,8 @@ cargo xtask VERB
                             failure. --latest: afterwards the tests with the newest client, as a report.
   bench [--gates]           Instructions and times of whole hook processes against their limits, beside bash scripts
                             that do the same. --gates: without the bash scripts.
+  bench-recall              Ten scripted sessions of the real client, killed: how much of what they knew stands in the
+                            hand-off and in the context of the next session. Fails below 95 and 80 percent.
   deps                      The rule of what a hook may be built with, and of who may know whom.
   deny                      Licences, sources and banned crates (cargo-deny).
 ";
@@ -49,6 +52,7 @@ enum Verb {
     Install { project: Option<PathBuf>, latest: bool },
     Test { latest: bool },
     Bench { gates: bool },
+    BenchRecall,
     Deps,
     Deny,
     Help,
@@ -76,6 +80,7 @@ fn run(verb: Verb) -> Result<()> {
         Verb::Install { project, latest } => install::run(&workspace, project.as_deref(), latest),
         Verb::Test { latest } => test::run(&workspace, latest),
         Verb::Bench { gates } => bench::run(&workspace, gates),
+        Verb::BenchRecall => recall::run(&workspace),
         Verb::Deps => deps::check(&workspace),
         Verb::Deny => deny::check(&workspace),
         Verb::Help => Ok(()),
@@ -108,6 +113,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Verb> {
         "install" => Verb::Install { project, latest: flag("--latest") },
         "test" => Verb::Test { latest: flag("--latest") },
         "bench" => Verb::Bench { gates: flag("--gates") },
+        "bench-recall" => Verb::BenchRecall,
         "deps" => Verb::Deps,
         "deny" => Verb::Deny,
         "help" | "--help" | "-h" => Verb::Help,
@@ -129,12 +135,19 @@ mod tests {
         assert_eq!(install, Verb::Install { project: Some("/p".into()), latest: true });
         assert_eq!(parsed(&["install"]).expect("known"), Verb::Install { project: None, latest: false });
         assert_eq!(parsed(&["bench", "--gates"]).expect("known"), Verb::Bench { gates: true });
+        assert_eq!(parsed(&["bench-recall"]).expect("known"), Verb::BenchRecall);
         assert_eq!(parsed(&[]).expect("known"), Verb::Help);
     }
 
     #[test]
     fn what_is_not_known_is_refused() {
-        for args in [&["frobnicate"][..], &["test", "--gates"], &["install", "--project"], &["deps", "x"]] {
+        for args in [
+            &["frobnicate"][..],
+            &["test", "--gates"],
+            &["install", "--project"],
+            &["deps", "x"],
+            &["bench-recall", "x"],
+        ] {
             assert!(parsed(args).is_err(), "{args:?}");
         }
     }

@@ -15,7 +15,7 @@ use crate::workspace::{Workspace, in_ci};
 const TESTS_LIMIT: Duration = Duration::from_secs(1800);
 
 /// Where the end-to-end tests find the programs that people install.
-const PROGRAMS_VARIABLE: &str = "RECOVERY_BIN_DIR";
+pub(crate) const PROGRAMS_VARIABLE: &str = "RECOVERY_BIN_DIR";
 /// The version of the client that the end-to-end tests use instead of their own choice.
 const CLIENT_VARIABLE: &str = "RECOVERY_TEST_CLIENT_VERSION";
 

@@ -7,12 +7,13 @@
 
 use std::path::{Path, PathBuf};
 
-use rules::advice::{self, HowEnded, Interrupted};
+use rules::advice::{self, HowEnded, Interrupted, Tag, UnfinishedWork};
 use rules::liveness::Process;
+use rules::note::{self, Sense};
 use rules::text::utf16_len;
 use session_state::session_file::{self, SessionFile};
 use session_state::status::{self, Status};
-use session_state::transcript::{self, Tail};
+use session_state::transcript::{self, Conversation, Knowledge, Source, Tail};
 use session_state::{Dir, Session, file_name, heartbeat, layout, retention, times};
 
 use crate::commits::{self, LastCommit};
@@ -29,8 +30,16 @@ const FRESH_S: i64 = 7 * 86_400;
 const UNJUDGED_S: i64 = 30 * 86_400;
 /// A sentence about a session is at most this long, in UTF-16 units, so that it always fits into the advice.
 const MAX_SENTENCE: usize = 560;
+/// Room that is left for what else is to tell, in UTF-16 units.
+const ROOM_FOR_OTHERS: usize = 80;
+/// How much of a transcript's end is read of the one session that is told in detail, in bytes.
+const TOLD_END: u64 = 1024 * 1024;
+/// And of its beginning, until the first prompt, in bytes.
+const TOLD_START: u64 = 1024 * 1024;
 /// Paths in a sentence that would be longer are shown by this many of their last characters.
 const SHORT_PATH: usize = 40;
+/// The path a call was on is shown by this many.
+const LONG_PATH: usize = 78;
 
 /// A session that was cut off.
 #[derive(Debug)]
@@ -43,6 +52,7 @@ struct Candidate {
     /// Last sign of life, seconds since 1970.
     last_s: Option<i64>,
     tail: Tail,
+    transcript: Option<PathBuf>,
     handoff: Option<String>,
 }
 
@@ -159,15 +169,15 @@ fn how_ended(owners: &Owners, dir: &Dir, file: &SessionFile, id: &str) -> Option
 }
 
 fn candidate(dir: &Dir, id: String, name: String, how: HowEnded, file: &SessionFile) -> Option<Candidate> {
-    let tail =
-        file.transcript.as_deref().and_then(|path| transcript::tail(Path::new(path))).unwrap_or_default();
+    let transcript = file.transcript.as_deref().map(PathBuf::from);
+    let tail = transcript.as_deref().and_then(transcript::tail).unwrap_or_default();
     // An orderly end with nothing running is none of our business.
     if how == HowEnded::Ended && tail.running.is_none() {
         return None;
     }
     let last_s = [heartbeat::last(dir), tail.last_s, Some(file.updated_s)].into_iter().flatten().max();
     let handoff = handoffs::newest(dir, &format!("{}/{name}", layout::SESSIONS));
-    Some(Candidate { id, name, how, mark: ToldBy::TakingItsMark, last_s, tail, handoff })
+    Some(Candidate { id, name, how, mark: ToldBy::TakingItsMark, last_s, tail, transcript, handoff })
 }
 
 /// Clients that were killed leave their file behind; its process is gone and its folder lies in this project.
@@ -196,8 +206,8 @@ fn left_by_the_client(scan: &Scan<'_>, owners: &Owners, marked: &[Candidate]) ->
                 Some((sessions, _)) if Session::is_marked_open(sessions, &name) => ToldBy::TakingItsMark,
                 Some(_) => return None,
             };
-            let tail = transcript::tail(&transcript_path(&config, &client.cwd, &client.session_id))
-                .unwrap_or_default();
+            let transcript = transcript_path(&config, &client.cwd, &client.session_id);
+            let tail = transcript::tail(&transcript).unwrap_or_default();
             // Without hooks nothing tells a session that sat idle from one that was cut off but this.
             if tail.running.is_none() && client.status.as_deref() != Some("busy") {
                 return None;
@@ -215,6 +225,7 @@ fn left_by_the_client(scan: &Scan<'_>, owners: &Owners, marked: &[Candidate]) ->
                 mark,
                 last_s,
                 tail,
+                transcript: Some(transcript),
                 handoff: None,
             })
         })
@@ -240,13 +251,57 @@ impl Repair for Tell {
     fn mend(&self, scan: &Scan<'_>, teller: &Session) -> std::io::Result<Vec<String>> {
         let mine: Vec<&Candidate> = self.0.iter().filter(|one| claim(&teller.sessions, one)).collect();
         let Some((newest, others)) = mine.split_first() else { return Ok(Vec::new()) };
-        let mut sentences = vec![sentence(scan, newest, commits::last(scan.project))];
+        let known = known(newest);
+        let mut sentences = vec![sentence(scan, newest, &known, commits::last(scan.project))];
         if !others.is_empty() {
             let ids: Vec<&str> = others.iter().map(|one| one.id.as_str()).collect();
             sentences.push(advice::more_interrupted(&ids));
         }
         sentences.extend(newest.handoff.as_deref().map(advice::handoff));
+        let used: usize = sentences.iter().map(|sentence| utf16_len(sentence) + 1).sum();
+        let room = advice::CRASH_RECOVERY_BUDGET - utf16_len(Tag::CrashRecovery.text()) - 1;
+        if let Some(work) = unfinished_work(scan, &known, room.saturating_sub(used + ROOM_FOR_OTHERS)) {
+            sentences.insert(1, work);
+        }
         Ok(sentences)
+    }
+}
+
+/// What its transcript tells; of a long one the end, and the first prompt.
+fn known(one: &Candidate) -> Knowledge {
+    let source = one.transcript.as_deref().and_then(Source::open);
+    source.map(|source| source.knowledge(TOLD_END, TOLD_START, Conversation::Main)).unwrap_or_default()
+}
+
+fn unfinished_work(scan: &Scan<'_>, known: &Knowledge, room: usize) -> Option<String> {
+    // A command says more than an edit that missed.
+    let failed = known.failed.iter().rev().find(|failed| failed.call.tool == "Bash").or(known.failed.last());
+    let what = failed.map(|failed| what(scan, &failed.call.what)).unwrap_or_default();
+    // Of a text that decides several things its last decision; mere last words only for want of better ones.
+    let decided = |is_last_words: bool| {
+        known.notes.iter().rev().filter(|note| note.is_last_words == is_last_words).find_map(|note| {
+            let sentences = note::sentences(&note.text);
+            sentences.filter(|sentence| note::sense(sentence) == Sense::Decided).last()
+        })
+    };
+    advice::unfinished_work(
+        &UnfinishedWork {
+            failed: failed.map(|failed| (failed.call.tool.as_str(), what.as_str(), failed.error.as_str())),
+            task: known.first_prompt.as_deref().filter(|first| known.last_prompt.as_deref() != Some(*first)),
+            open: known.open_items.first().map(|first| (first.text.as_str(), known.open_items.len() - 1)),
+            decided: decided(false).or_else(|| decided(true)),
+        },
+        room,
+    )
+}
+
+/// What a call was asked; a path as people of this project write it, by its end.
+fn what(scan: &Scan<'_>, what: &str) -> String {
+    let path = Path::new(what);
+    if path.is_absolute() && !what.contains(char::is_whitespace) {
+        end_of(&scan.project.relative(path).display().to_string(), LONG_PATH)
+    } else {
+        what.to_owned()
     }
 }
 
@@ -270,18 +325,19 @@ fn claim(sessions: &Dir, one: &Candidate) -> bool {
     won
 }
 
-fn sentence(scan: &Scan<'_>, one: &Candidate, commit: LastCommit) -> String {
+fn sentence(scan: &Scan<'_>, one: &Candidate, known: &Knowledge, commit: LastCommit) -> String {
     let at = one.last_s.map(|last| times::local_clock(last, scan.now));
-    let edited = edited(scan, &one.tail, commit);
+    let edited = edited(scan, known, commit);
     let whole: Vec<&str> = edited.iter().map(String::as_str).collect();
     let short: Vec<String> = edited.iter().map(|path| end_of(path, SHORT_PATH)).collect();
     let short: Vec<&str> = short.iter().map(String::as_str).collect();
-    let prompt = one.tail.last_prompt.as_deref();
+    let prompt = known.last_prompt.as_deref();
+    let running = one.tail.running.as_ref().map(|call| (call.tool.as_str(), what(scan, &call.what)));
     let with = |edited: &[&str], prompt: Option<&str>| {
         advice::interrupted_session(&Interrupted {
             id: &one.id,
             at: at.as_deref(),
-            running: one.tail.running.as_ref().map(|call| (call.tool.as_str(), call.what.as_str())),
+            running: running.as_ref().map(|(tool, what)| (*tool, what.as_str())),
             prompt,
             edited,
             since_commit: matches!(commit, LastCommit::At(_)),
@@ -296,19 +352,13 @@ fn sentence(scan: &Scan<'_>, one: &Candidate, commit: LastCommit) -> String {
 }
 
 /// Files changed since the last commit, the latest first; since nobody knows when, if there is none.
-fn edited(scan: &Scan<'_>, tail: &Tail, commit: LastCommit) -> Vec<String> {
+fn edited(scan: &Scan<'_>, known: &Knowledge, commit: LastCommit) -> Vec<String> {
     let since = match commit {
         LastCommit::At(at) => at,
         LastCommit::Never | LastCommit::Unknown => i64::MIN,
     };
-    let mut edited: Vec<String> = Vec::new();
-    for file in tail.files.iter().rev().filter(|file| file.changes && file.at_s.is_none_or(|at| at > since)) {
-        let shown = scan.project.relative(Path::new(&file.path)).display().to_string();
-        if !edited.contains(&shown) {
-            edited.push(shown);
-        }
-    }
-    edited
+    let changed = known.changed.iter().rev().filter(|file| file.last_s.is_none_or(|at| at > since));
+    changed.map(|file| scan.project.relative(Path::new(&file.path)).display().to_string()).collect()
 }
 
 fn end_of(path: &str, chars: usize) -> String {

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     explain::ExplainArguments, install::InstallArguments, reset::ResetArguments, resume::ResumeArguments,
-    uninstall::UninstallArguments, watch::WatchArguments,
+    uninstall::UninstallArguments, watch::WatchArguments, workflow::WorkflowArguments,
 };
 
 /// Hooks that tell Claude Code what a crash interrupted and which tool is down.
@@ -31,4 +31,5 @@ pub(crate) enum Verb {
     Resume(ResumeArguments),
     Explain(ExplainArguments),
     Reset(ResetArguments),
+    Workflow(WorkflowArguments),
 }

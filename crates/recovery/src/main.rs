@@ -21,6 +21,7 @@ mod settings;
 mod uninstall;
 mod watch;
 mod wiring;
+mod workflow;
 
 use std::process::ExitCode;
 
@@ -54,5 +55,6 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
         Verb::Resume(arguments) => resume::run(&arguments, &environment()?, printer),
         Verb::Watch(arguments) => watch::run(&arguments, &environment()?, printer),
         Verb::Reset(arguments) => reset::run(&arguments, &environment()?, printer),
+        Verb::Workflow(arguments) => workflow::run(&arguments, &environment()?, printer),
     }
 }

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use session_state::{Dir, layout, retention};
+use session_state::{Dir, handoff, layout, retention};
 
 use crate::{
     backup, binaries,
@@ -73,7 +73,9 @@ fn purge_sessions(path: &Path, kept: &mut Kept) -> usize {
 /// Why a session's folder is not ours to remove.
 fn foreign(folder: &Dir) -> Option<String> {
     let names = folder.names(NAMES);
-    if let Some(name) = names.iter().find(|name| !layout::is_ours(name)) {
+    let is_ours =
+        |name: &str| layout::is_ours(name) || name == layout::HANDOFFS && handoff::holds_only_ours(folder);
+    if let Some(name) = names.iter().find(|name| !is_ours(name)) {
         return Some(format!("{name} is not ours"));
     }
     let ours = names.iter().any(|name| UNMISTAKABLE.contains(&name.as_str()));

@@ -362,6 +362,58 @@ pub fn interrupted_session(session: &Interrupted<'_>) -> String {
     text
 }
 
+/// What an interrupted session was about, beside what ran when it went away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UnfinishedWork<'a> {
+    /// The call that failed last and was not repeated with success: tool, what it did, its last error line.
+    pub failed: Option<(&'a str, &'a str, &'a str)>,
+    /// The first prompt a person wrote, unless it was the last one too.
+    pub task: Option<&'a str>,
+    /// The first open item of its list of things to do, and how many more are open.
+    pub open: Option<(&'a str, usize)>,
+    /// What it last decided.
+    pub decided: Option<&'a str>,
+}
+
+/// What an interrupted session was about, in at most `room` UTF-16 units; `None` if there is no room or nothing known.
+///
+/// Quotations become shorter where room is short; then the last parts are left out.
+pub fn unfinished_work(work: &UnfinishedWork<'_>, room: usize) -> Option<String> {
+    const WIDTHS: [usize; 5] = [140, 100, 70, 50, 36];
+    let parts = |width: usize| {
+        let failed = work.failed.map(|(tool, call, error)| {
+            let call = if call.trim().is_empty() {
+                name(tool)
+            } else {
+                format!("{} {}", name(tool), code(call, width))
+            };
+            if error.trim().is_empty() {
+                format!("last failure: {call}")
+            } else {
+                format!("last failure: {call} ({})", quoted(error, width))
+            }
+        });
+        let task = work.task.map(|task| format!("task: {}", quoted(task, width)));
+        let open = work.open.map(|(first, more)| match more {
+            0 => format!("open item: {}", quoted(first, width)),
+            more => format!("open items: {} and {more} more", quoted(first, width)),
+        });
+        let decided = work.decided.map(|decided| {
+            format!("last decision: {}", quoted(decided.trim_end().trim_end_matches(['.', '。']), width))
+        });
+        [failed, task, open, decided].into_iter().flatten().collect::<Vec<String>>()
+    };
+    let fits = |parts: &[String]| {
+        let text = format!("Its {}.", parts.join("; "));
+        (!parts.is_empty() && utf16_len(&text) <= room).then_some(text)
+    };
+    let shortest = parts(WIDTHS[WIDTHS.len() - 1]);
+    WIDTHS
+        .into_iter()
+        .find_map(|width| fits(&parts(width)))
+        .or_else(|| (1..shortest.len()).rev().find_map(|some| fits(&shortest[..some])))
+}
+
 /// What is known about the owner of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoopOwner {

@@ -2,9 +2,16 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "everything here is a test")]
 
-use rules::advice::{self, Advice, Changed, HowEnded, Interrupted, LoopOwner};
+use rules::advice::{self, Advice, Changed, HowEnded, Interrupted, LoopOwner, UnfinishedWork};
 use rules::api::ApiClass;
 use rules::text::utf16_len;
+
+const WORK: UnfinishedWork<'_> = UnfinishedWork {
+    failed: Some(("Bash", "cargo test parser", "error: expected Eof, found a comma")),
+    task: Some("Let the parser nest tokens"),
+    open: Some(("Say where a bracket was opened", 2)),
+    decided: Some("Keep dots, split only on double underscore."),
+};
 
 fn all() -> Vec<Advice> {
     let other = Some(("WebFetch", "static pages only"));
@@ -44,6 +51,7 @@ fn all() -> Vec<Advice> {
     let sentences = [
         interrupted(HowEnded::Gone),
         interrupted(HowEnded::Ended),
+        advice::unfinished_work(&WORK, 300).unwrap(),
         advice::more_interrupted(&["11111111-x", "22222222-x"]),
         advice::loop_set_inactive("sessions/old/ralph.json", 10_800, LoopOwner::Gone, Some(7)),
         advice::loop_restored("sessions/old/ralph.json", "sessions/old/ralph.json.damaged-1"),
@@ -110,4 +118,33 @@ fn the_crash_text_stays_within_its_budget_and_says_what_it_left_out() {
     assert!(utf16_len(&text) <= 700, "{}", utf16_len(&text));
     assert!(text.ends_with("more not shown."), "{text}");
     assert!(advice::crash_recovery::<String>(&[]).is_none());
+}
+
+#[test]
+fn unfinished_work_uses_its_room_and_never_more() {
+    let long = "word ".repeat(60);
+    let work = UnfinishedWork {
+        failed: Some(("Bash", &long, &long)),
+        task: Some(&long),
+        open: Some((&long, 0)),
+        decided: Some(&long),
+    };
+    let mut length = 0;
+    for room in 0..800 {
+        let text = advice::unfinished_work(&work, room).unwrap_or_default();
+        assert!(utf16_len(&text) <= room && utf16_len(&text) >= length, "{room}: {text}");
+        length = utf16_len(&text);
+    }
+    assert_eq!(advice::unfinished_work(&UnfinishedWork::default(), 800), None);
+    let whole = advice::unfinished_work(&WORK, 800).unwrap();
+    let exact = utf16_len(&whole);
+    assert_eq!(advice::unfinished_work(&WORK, exact).as_ref(), Some(&whole));
+    assert_ne!(advice::unfinished_work(&WORK, exact - 1), Some(whole.clone()));
+    for part in
+        ["cargo test parser", "expected Eof", "nest tokens", "bracket was opened", "and 2 more", "Keep dots"]
+    {
+        assert!(whole.contains(part), "{part}: {whole}");
+    }
+    let no_call = UnfinishedWork { failed: Some(("mcp__a__b", "", "")), ..UnfinishedWork::default() };
+    assert_eq!(advice::unfinished_work(&no_call, 80).unwrap(), "Its last failure: mcp__a__b.");
 }

@@ -24,7 +24,6 @@ pub(crate) struct Findings {
     pub(crate) session_id: String,
     pub(crate) saved: Now,
     pub(crate) last_s: Option<i64>,
-    pub(crate) first_prompt: Option<String>,
     pub(crate) knowledge: Knowledge,
     pub(crate) subagents: Vec<Subagent>,
     /// Open boxes of the project's plan.
@@ -34,25 +33,23 @@ pub(crate) struct Findings {
     pub(crate) transcript: PathBuf,
     /// Bytes of the transcript.
     pub(crate) size: u64,
-    /// Whether all of it was read.
-    pub(crate) is_whole: bool,
 }
 
 impl Findings {
     /// Whether the transcript told nothing of the session's work.
     pub(crate) fn is_empty(&self) -> bool {
-        let nothing = Knowledge { last_s: self.knowledge.last_s, ..Knowledge::default() };
-        self.first_prompt.is_none() && self.knowledge == nothing && self.subagents.is_empty()
+        let known = &self.knowledge;
+        let nothing = Knowledge { last_s: known.last_s, is_whole: known.is_whole, ..Knowledge::default() };
+        *known == nothing && self.subagents.is_empty()
     }
 
     pub(crate) fn task(&self) -> Vec<String> {
+        let (first, last) = (&self.knowledge.first_prompt, &self.knowledge.last_prompt);
         let mut items = Vec::new();
-        if let Some(first) = &self.first_prompt {
+        if let Some(first) = first {
             items.push(format!("First prompt: {}", line(first, PROMPT_CHARS)));
         }
-        if let Some(last) =
-            self.knowledge.last_prompt.as_ref().filter(|last| self.first_prompt.as_ref() != Some(last))
-        {
+        if let Some(last) = last.as_ref().filter(|last| first.as_ref() != Some(last)) {
             items.push(format!("Last prompt: {}", line(last, PROMPT_CHARS)));
         }
         items
@@ -125,8 +122,12 @@ impl Findings {
 
     pub(crate) fn risks(&self) -> Vec<String> {
         let knowledge = &self.knowledge;
-        let unchecked =
-            knowledge.failed.iter().rev().filter(|failed| failed.changes_after > 0).map(|failed| {
+        let unchecked = knowledge
+            .failed
+            .iter()
+            .rev()
+            .filter(|failed| failed.call.tool == "Bash" && failed.changes_after > 0)
+            .map(|failed| {
                 let changes = if failed.changes_after == 1 {
                     "1 change".to_owned()
                 } else {
@@ -155,7 +156,8 @@ impl Findings {
     }
 
     pub(crate) fn transcript(&self) -> Vec<String> {
-        let part = if self.is_whole { "" } else { ", of which the end and the first prompt were read" };
+        let part =
+            if self.knowledge.is_whole { "" } else { ", of which the end and the first prompt were read" };
         let mut items = vec![format!("{} ({}{part})", show(&self.transcript), size(self.size))];
         // A command is shown whole and as it is, or not at all.
         let is_clean = |text: &&str| line(text, usize::MAX) == **text && !text.contains('`');
@@ -229,7 +231,11 @@ fn words(note: &Note, sense: Sense) -> Option<String> {
     let sentences: Vec<&str> =
         note::sentences(&clean).filter(|sentence| note::sense(sentence) == sense).collect();
     let text = one_line(&sentences.join(" "), NOTE_CHARS);
-    let mark = if note.is_thought { "(thought) " } else { "" };
+    let mark = match (note.is_last_words, note.is_thought) {
+        (true, _) => "(last words) ",
+        (false, true) => "(thought) ",
+        (false, false) => "",
+    };
     (!text.is_empty()).then(|| format!("{mark}{text}"))
 }
 

@@ -217,10 +217,7 @@ fn set_status(request: &Request<'_>, before: Option<Status>) -> Result<(), Error
 
 fn read(request: &Request<'_>, source: &Source) -> (Findings, u64) {
     let budget = request.budget;
-    let knowledge = source.knowledge(budget.end, Conversation::Main);
-    let is_whole = source.bytes_read() == source.size();
-    // Only if not everything was read, the first prompt stands elsewhere.
-    let first_prompt = if is_whole { None } else { source.first_prompt(budget.start, Conversation::Main) };
+    let knowledge = source.knowledge(budget.end, budget.start, Conversation::Main);
     let subagents = subagents::read(request.transcript, budget.subagents, budget.subagent_end);
     let read = source.bytes_read() + subagents.iter().map(|one| one.read).sum::<u64>();
     let file = request.file;
@@ -233,7 +230,6 @@ fn read(request: &Request<'_>, source: &Source) -> (Findings, u64) {
         session_id: id.clone(),
         saved: request.now,
         last_s: [request.last_beat_s, knowledge.last_s].into_iter().flatten().max(),
-        first_prompt: first_prompt.or_else(|| knowledge.first_prompt.clone()),
         knowledge,
         subagents,
         boxes,
@@ -241,7 +237,6 @@ fn read(request: &Request<'_>, source: &Source) -> (Findings, u64) {
         cwd: file.cwd.clone(),
         transcript: request.transcript.to_owned(),
         size: source.size(),
-        is_whole,
     };
     (findings, read)
 }

@@ -45,11 +45,7 @@ pub(crate) fn read(transcript: &Path, most: usize, window: u64) -> Vec<Subagent>
         .filter_map(|(.., name)| {
             let path = folder.join(&name);
             let source = Source::open(&path)?;
-            let mut knowledge = source.knowledge(window, Conversation::Subagent);
-            if source.bytes_read() < source.size() {
-                knowledge.first_prompt =
-                    source.first_prompt(window, Conversation::Subagent).or(knowledge.first_prompt);
-            }
+            let knowledge = source.knowledge(window, window, Conversation::Subagent);
             let id = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.to_owned();
             Some(Subagent { id, path, knowledge, read: source.bytes_read() })
         })

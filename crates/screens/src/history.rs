@@ -2,6 +2,7 @@
 //! notices, and a sign of work.
 
 use crate::{
+    input::InputLine,
     limit::{Kind, Limit, Moment, Wordings},
     pane::Pane,
     screen::{Line, Screen},
@@ -98,7 +99,26 @@ struct Block {
     is_apart: bool,
     /// It touches the input line.
     touches: bool,
+    /// Something in it is drawn in a colour.
+    is_tinted: bool,
+    /// A no-break space follows its mark.
+    has_no_break_space: bool,
     lines: Vec<Piece>,
+}
+
+impl Block {
+    /// Begins a block with its first line; `body` is what follows the mark.
+    fn new(head: Head, line: &Line, body: &str, is_apart: bool, first: Piece) -> Self {
+        Self {
+            head,
+            indent: line.indent(),
+            is_apart,
+            touches: false,
+            is_tinted: line.is_tinted,
+            has_no_break_space: body.chars().take(2).any(|c| c == '\u{a0}'),
+            lines: vec![first],
+        }
+    }
 }
 
 /// One line of a block.
@@ -112,16 +132,19 @@ struct Piece {
     is_cut: bool,
 }
 
-/// Reads the lines above the input line.
+/// Reads the lines above the input line, if there is one.
 pub(crate) fn read(
     lines: &[Line],
+    input: Option<&InputLine>,
     screen: &Screen,
     pane: &Pane,
     wordings: &Wordings,
     moment: &Moment,
-    is_old_sign: bool,
 ) -> History {
-    let blocks = blocks(lines, screen.width);
+    let mut blocks = blocks(lines, screen.width);
+    if let Some(last) = blocks.last_mut() {
+        last.touches = input.is_some() && lines.last().is_some_and(|line| !line.is_blank());
+    }
     let mut reader = Reader {
         history: History {
             banner: None,
@@ -133,10 +156,13 @@ pub(crate) fn read(
             is_banner_last: false,
         },
         width: screen.width,
+        is_coloured: screen.is_coloured,
         pane,
         wordings,
         moment,
-        is_old_sign,
+        // Without a sign of a newer client an unmarked message may be one of an older client.
+        is_old_sign: input.is_none_or(|line| line.is_old_sign),
+        has_no_break_space: input.is_some_and(|line| line.has_no_break_space),
         before: Before::Nothing,
     };
     for block in &blocks {
@@ -155,15 +181,19 @@ enum Before {
     Command,
     /// A question of the client about itself.
     Survey,
+    /// An answer: what follows may still be its text.
+    Answer,
 }
 
 struct Reader<'a> {
     history: History,
     width: Option<usize>,
+    is_coloured: bool,
     pane: &'a Pane,
     wordings: &'a Wordings,
     moment: &'a Moment,
     is_old_sign: bool,
+    has_no_break_space: bool,
     before: Before,
 }
 
@@ -234,6 +264,10 @@ impl Reader<'_> {
             self.before = Before::Survey;
             return;
         }
+        if is_of_hooks(text) {
+            self.before = Before::Command;
+            return;
+        }
         self.goes_on();
         if is_call(text) {
             self.before = Before::Call;
@@ -241,6 +275,7 @@ impl Reader<'_> {
         }
         // Errors of the API are drawn as answers; limits never are, so such an answer quotes one.
         self.message(block, true);
+        self.before = Before::Answer;
     }
 
     fn result(&mut self, block: &Block, text: &str, before: Before) {
@@ -248,10 +283,16 @@ impl Reader<'_> {
             self.goes_on();
             return;
         }
-        if self.history.is_working || text.starts_with("Tip:") || text.starts_with("Queued") {
+        if self.history.is_working
+            || text.starts_with("Tip:")
+            || text.starts_with("Queued")
+            || is_of_hooks(text)
+        {
             return;
         }
-        if !self.message(block, false) && before != Before::Command {
+        // An answer that draws the interface writes plain blanks after the mark, the interface does not.
+        let may_quote = before == Before::Answer && self.has_no_break_space && !block.has_no_break_space;
+        if !self.message(block, may_quote) && before != Before::Command {
             self.goes_on();
         }
     }
@@ -268,8 +309,14 @@ impl Reader<'_> {
         if block.touches && block.indent > 0 {
             return;
         }
+        if is_task(text) {
+            return;
+        }
         if !self.message(block, true) {
             self.goes_on();
+        }
+        if before == Before::Answer {
+            self.before = Before::Answer;
         }
     }
 
@@ -279,7 +326,9 @@ impl Reader<'_> {
         let Some(banner) = self.banner(block) else { return false };
         let is_limit = matches!(banner.limit.kind, Kind::UsageLimit | Kind::ModelLimit | Kind::Billing);
         let is_old_drawing = block.head == Head::Plain && self.is_old_sign;
-        if may_quote && is_limit && !is_old_drawing && !self.is_told(&banner) {
+        // The interface draws its errors in a colour; what it quotes it does not.
+        let is_uncoloured = self.is_coloured && !block.is_tinted;
+        if is_limit && ((may_quote && !is_old_drawing) || is_uncoloured) && !self.is_told(&banner) {
             return false;
         }
         let native = match self.history.native {
@@ -423,6 +472,20 @@ fn is_name_of_limit(text: &str) -> bool {
         && ENDS.iter().any(|end| last.eq_ignore_ascii_case(end))
 }
 
+/// `Ran 1 stop hook`, `Stop hook error: ...`: what hooks did after the turn had ended.
+fn is_of_hooks(text: &str) -> bool {
+    let beginning: String = text.chars().take(40).collect::<String>().to_lowercase();
+    beginning.contains(" hook") && (beginning.starts_with("ran ") || beginning.starts_with("stop"))
+}
+
+/// The list of tasks, which stays while the client is idle.
+fn is_task(text: &str) -> bool {
+    let mut words = text.split(' ');
+    let counts = words.next().is_some_and(|word| word.parse::<u32>().is_ok())
+        && words.next().is_some_and(|word| matches!(word, "task" | "tasks"));
+    counts || text.starts_with(['◼', '◻', '☐', '☒', '☑', '□', '■'])
+}
+
 /// The client's notices about its own continuation. `Off` here: it went on.
 fn notice(text: &str) -> Option<Native> {
     let lower = text.to_lowercase();
@@ -528,13 +591,7 @@ fn blocks(lines: &[Line], width: Option<usize>) -> Vec<Block> {
             let piece = Piece { text: plain(&inner.text), width: 0, is_cut: false, indent: 0 };
             match blocks.last_mut() {
                 Some(block) if is_open && block.head == Head::Box => block.lines.push(piece),
-                _ => blocks.push(Block {
-                    head: Head::Box,
-                    indent: line.indent(),
-                    is_apart,
-                    touches: false,
-                    lines: vec![piece],
-                }),
+                _ => blocks.push(Block::new(Head::Box, line, "", is_apart, piece)),
             }
             (is_apart, is_open) = (false, true);
             continue;
@@ -561,14 +618,9 @@ fn blocks(lines: &[Line], width: Option<usize>) -> Vec<Block> {
             Some(block) if head == Head::Plain && block.head == Head::Plain && indent == block.indent => {
                 block.lines.push(piece);
             }
-            _ => blocks.push(Block { head, indent, is_apart, touches: false, lines: vec![piece] }),
+            _ => blocks.push(Block::new(head, line, body, is_apart, piece)),
         }
         (is_apart, is_open) = (false, true);
-    }
-    if lines.last().is_some_and(|line| !line.is_blank())
-        && let Some(last) = blocks.last_mut()
-    {
-        last.touches = true;
     }
     blocks
 }

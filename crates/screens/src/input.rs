@@ -10,6 +10,8 @@ use crate::{
 const TALLEST_DRAFT: usize = 40;
 /// More lines than this below the input line are no footer.
 const TALLEST_FOOTER: usize = 12;
+/// The same with a list of completions or shortcuts.
+const TALLEST_OVERLAY: usize = 24;
 /// So many blank lines below the input line and then text: another program printed there.
 const FOOTER_GAP: usize = 3;
 
@@ -41,6 +43,8 @@ pub(crate) struct InputLine {
     pub(crate) frame: Frame,
     /// `>` of the older clients, not `❯`.
     pub(crate) is_old_sign: bool,
+    /// A no-break space follows the sign, as the client writes it: the capture has kept them.
+    pub(crate) has_no_break_space: bool,
 }
 
 /// How an input line is drawn.
@@ -54,6 +58,17 @@ pub(crate) enum Frame {
     Bare,
 }
 
+/// What stands below an input line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Below {
+    /// The client's own footer, or nothing: the line is live.
+    Footer,
+    /// The client's, but typed characters may mean something else.
+    Overlay,
+    /// Something else: the line is an old one.
+    Other,
+}
+
 impl InputLine {
     /// Finds the lowest input line of the screen.
     pub(crate) fn find(screen: &Screen) -> Option<Self> {
@@ -65,38 +80,52 @@ impl InputLine {
         matches!(&self.content, Content::Hint(hint) | Content::Draft(hint) if hint == QUEUED)
     }
 
-    /// Returns whether the keys go to this line: nothing but the client's own footer stands below it.
-    pub(crate) fn is_live(&self, screen: &Screen, program: Foreground) -> bool {
+    /// Returns what stands below this line, which tells whether the keys go to it.
+    pub(crate) fn below(&self, screen: &Screen, program: Foreground) -> Below {
         let below = &screen.lines[self.below.min(screen.lines.len())..];
         let footer: Vec<&Line> = below.iter().filter(|line| !line.is_blank()).collect();
         let mut gap = 0;
         for line in below {
             gap = if line.is_blank() { gap + 1 } else { 0 };
             if gap >= FOOTER_GAP {
-                return false;
+                return Below::Other;
             }
         }
-        footer.len() <= TALLEST_FOOTER
-            && !footer.iter().any(|line| is_foreign(line, program))
-            && footer.last().is_none_or(|line| !is_shell_prompt(line))
-            && !dialog::stands_in(&footer)
+        let has_overlay = footer.iter().any(|line| is_overlay(line));
+        let tallest = if has_overlay { TALLEST_OVERLAY } else { TALLEST_FOOTER };
+        if footer.len() > tallest
+            || footer.iter().any(|line| is_foreign(line))
+            || footer.last().is_some_and(|line| is_shell_prompt(line))
+            || dialog::stands_in(&footer)
+        {
+            return Below::Other;
+        }
+        if has_overlay {
+            return Below::Overlay;
+        }
+        // Another program may have been started by hand below a client that ended; the client's footer is indented.
+        let is_at_edge = program != Foreground::Client && footer.iter().any(|line| line.indent() == 0);
+        if is_at_edge { Below::Other } else { Below::Footer }
     }
 }
 
-/// Lines that the client never puts below its live input line: another frame, a list of completions or shortcuts, the
-/// farewell of a client that ended.
-fn is_foreign(line: &Line, program: Foreground) -> bool {
+/// Lines that the client never puts below its live input line: another frame, the farewell of a client that ended.
+fn is_foreign(line: &Line) -> bool {
     let body = line.body();
-    // Another program may have been started by hand below a client that ended; the client's footer is indented.
-    (program != Foreground::Client && line.indent() == 0)
-        || line.is_rule()
+    line.is_rule()
         || line.is_panel_edge()
         || line.is_box_top()
         || line.is_box_bottom()
         || line.unboxed().is_some()
         || body.starts_with("Resume this session with")
         || body.starts_with("claude --resume")
-        || body.contains("! for shell mode")
+}
+
+/// Lines that the client puts below its input line while keys mean something else than text: completions, shortcuts,
+/// the modes of an editor.
+fn is_overlay(line: &Line) -> bool {
+    let body = line.body();
+    body.contains("! for shell mode")
         || body.contains("! for bash mode")
         || body.contains("-- NORMAL --")
         || body.contains("-- VISUAL")
@@ -153,7 +182,8 @@ fn drawn(
 ) -> Option<InputLine> {
     let inside: Vec<Line> = screen.lines.get(top + 1..end)?.iter().map(inner).collect();
     let (is_old_sign, content) = content(&inside, screen.is_styled)?;
-    Some(InputLine { above: top, below: end + 1, content, frame, is_old_sign })
+    let has_no_break_space = inside[0].text.contains('\u{a0}');
+    Some(InputLine { above: top, below: end + 1, content, frame, is_old_sign, has_no_break_space })
 }
 
 /// A prompt sign alone, low on a screen without any frame.
@@ -166,6 +196,7 @@ fn bare(screen: &Screen) -> Option<InputLine> {
         content,
         frame: Frame::Bare,
         is_old_sign,
+        has_no_break_space: screen.lines[at].text.contains('\u{a0}'),
     })
 }
 
@@ -222,7 +253,7 @@ mod tests {
     fn found(text: &str) -> Option<(Content, bool)> {
         let screen = Screen::read(text, None);
         let line = InputLine::find(&screen)?;
-        let is_live = line.is_live(&screen, Foreground::Client);
+        let is_live = line.below(&screen, Foreground::Client) == Below::Footer;
         Some((line.content, is_live))
     }
 
@@ -331,7 +362,7 @@ mod tests {
         let text = format!("{0}\n❯\u{a0}\n{0}\nmake: nothing to do", rule());
         let screen = Screen::read(&text, None);
         let line = InputLine::find(&screen).unwrap();
-        assert!(!line.is_live(&screen, Foreground::Unknown));
-        assert!(line.is_live(&screen, Foreground::Client));
+        assert_eq!(line.below(&screen, Foreground::Unknown), Below::Other);
+        assert_eq!(line.below(&screen, Foreground::Client), Below::Footer);
     }
 }

@@ -12,6 +12,7 @@
 //! | `state` | all of it in one word |
 //! | `memory` | what was already done about the limit on screen |
 //! | `keys` | the decision |
+//! | `sent` | what became of keys that were sent |
 //! | [`tmux_target`] | how a recorded name is told to tmux |
 
 mod dialog;
@@ -22,6 +23,7 @@ pub mod limit;
 mod memory;
 mod pane;
 mod screen;
+mod sent;
 mod state;
 pub mod tmux_target;
 
@@ -31,4 +33,5 @@ pub use keys::{Answer, Keys, Look, Options, backoff_s, look};
 pub use limit::{Kind, Limit, Moment, Reset, Wording, WordingError, Wordings};
 pub use memory::Memory;
 pub use pane::{Pane, StopFailure, is_client};
+pub use sent::{Outcome, outcome};
 pub use state::{Essence, State, Verdict};

@@ -12,6 +12,8 @@ pub(crate) struct Line {
     pub(crate) text: String,
     /// For each character: is it drawn dim or grey, as hints are.
     pub(crate) faint: Vec<bool>,
+    /// Something on the line is drawn in a colour.
+    pub(crate) is_tinted: bool,
 }
 
 impl Line {
@@ -54,7 +56,7 @@ impl Line {
         let start = self.indent() + 1;
         let text = inner.trim_end_matches(' ').to_owned();
         let faint = self.faint.iter().copied().skip(start).take(text.chars().count()).collect();
-        Some(Self { text, faint })
+        Some(Self { text, faint, is_tinted: self.is_tinted })
     }
 
     /// Returns whether the line is the upper side of a box.
@@ -75,6 +77,8 @@ pub(crate) struct Screen {
     pub(crate) lines: Vec<Line>,
     /// Whether the capture has colours or other attributes.
     pub(crate) is_styled: bool,
+    /// Whether the capture has colours.
+    pub(crate) is_coloured: bool,
     /// Columns: of the pane, else of its widest rule.
     pub(crate) width: Option<usize>,
 }
@@ -92,7 +96,7 @@ impl Screen {
         }
         let rules = lines.iter().filter(|line| line.is_rule() || line.is_panel_edge()).map(Line::width);
         let width = width.filter(|&columns| columns > 0).or_else(|| rules.max());
-        Self { lines, is_styled: pen.is_used, width }
+        Self { is_coloured: lines.iter().any(|line| line.is_tinted), lines, is_styled: pen.is_used, width }
     }
 }
 
@@ -101,6 +105,7 @@ impl Screen {
 struct Pen {
     is_dim: bool,
     is_grey: bool,
+    is_tinted: bool,
     is_drawing: bool,
     is_used: bool,
 }
@@ -139,6 +144,7 @@ impl Pen {
             }
             line.text.push(c);
             line.faint.push(self.is_dim || self.is_grey);
+            line.is_tinted |= self.is_tinted && !c.is_whitespace();
         }
         line.text.truncate(line.text.trim_end_matches(' ').len());
         line.faint.truncate(line.text.chars().count());
@@ -199,15 +205,20 @@ impl Pen {
         let mut codes = parameters.split([';', ':']).map(|code| code.parse::<u32>().unwrap_or(0));
         while let Some(code) = codes.next() {
             match code {
-                0 => (self.is_dim, self.is_grey) = (false, false),
+                0 => (self.is_dim, self.is_grey, self.is_tinted) = (false, false, false),
                 2 => self.is_dim = true,
                 22 => self.is_dim = false,
-                38 => self.is_grey = colour(&mut codes).is_some_and(is_grey),
+                38 => {
+                    let colour = colour(&mut codes);
+                    self.is_grey = colour.is_some_and(is_grey);
+                    self.is_tinted = colour.is_some_and(is_tint);
+                }
                 48 => {
                     colour(&mut codes);
                 }
-                90 => self.is_grey = true,
-                30..=37 | 39 | 91..=97 => self.is_grey = false,
+                90 => (self.is_grey, self.is_tinted) = (true, false),
+                31..=36 | 91..=96 => (self.is_grey, self.is_tinted) = (false, true),
+                30 | 37 | 39 | 97 => (self.is_grey, self.is_tinted) = (false, false),
                 _ => {}
             }
         }
@@ -233,6 +244,14 @@ fn is_grey(colour: Colour) -> bool {
     match colour {
         Colour::Indexed(index) => matches!(index, 8 | 238..=249),
         Colour::Mixed(red, green, blue) => red == green && green == blue && (60..=190).contains(&red),
+    }
+}
+
+/// Neither black, white nor grey.
+fn is_tint(colour: Colour) -> bool {
+    match colour {
+        Colour::Indexed(index) => !matches!(index, 0 | 7 | 8 | 15 | 16 | 231 | 232..),
+        Colour::Mixed(red, green, blue) => red != green || green != blue,
     }
 }
 
@@ -306,6 +325,20 @@ mod tests {
             ["link x ───q"]
         );
         assert!(!Screen::read("plain", None).is_styled);
+    }
+
+    #[test]
+    fn colours_are_told_from_white_and_grey() {
+        let tinted =
+            |raw: &str| Screen::read(raw, None).lines.iter().map(|line| line.is_tinted).collect::<Vec<_>>();
+        assert_eq!(
+            tinted(
+                "\u{1b}[38;5;211mred\n\u{1b}[39mplain\n\u{1b}[38;5;231mwhite\n\u{1b}[31ma\u{1b}[0m\n\u{1b}[90mgrey\n\u{1b}[38;2;9;9;8mb"
+            ),
+            [true, false, false, true, false, true]
+        );
+        assert!(Screen::read("\u{1b}[33mx", None).is_coloured);
+        assert!(!Screen::read("\u{1b}[1;7mx", None).is_coloured, "no colours were wanted");
     }
 
     #[test]

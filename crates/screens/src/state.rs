@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use crate::{
     dialog::{self, Dialog},
     history::{self, History, Native},
-    input::{Content, Frame, InputLine},
+    input::{Below, Content, Frame, InputLine},
     limit::{Kind, Moment, Wordings},
     pane::{Foreground, Pane},
     screen::{Line, Screen},
@@ -150,12 +150,14 @@ pub(crate) fn read(text: &str, pane: &Pane, wordings: &Wordings, moment: &Moment
     let screen = Screen::read(text, pane.width);
     let program = pane.program();
     let input = InputLine::find(&screen);
-    let live = input.as_ref().filter(|line| line.is_live(&screen, program));
+    let below = input.as_ref().map(|line| line.below(&screen, program));
+    let live = input.as_ref().filter(|_| below == Some(Below::Footer));
+    let is_covered = below == Some(Below::Overlay);
+    // The conversation ends at the input line, whatever is open below it.
+    let drawn = input.as_ref().filter(|_| live.is_some() || is_covered);
     let footer: &[Line] = live.map_or(&[], |line| &screen.lines[line.below.min(screen.lines.len())..]);
-    // Without a sign of a newer client an unmarked message may be one of an older client.
-    let is_old_sign = live.is_none_or(|line| line.is_old_sign);
-    let end = live.map_or(screen.lines.len(), |line| line.above);
-    let mut history = history::read(&screen.lines[..end], &screen, pane, wordings, moment, is_old_sign);
+    let end = drawn.map_or(screen.lines.len(), |line| line.above);
+    let mut history = history::read(&screen.lines[..end], drawn, &screen, pane, wordings, moment);
     // A sign without a frame is the input line only where nothing else can be: right below the message, with the
     // client known to be in the foreground.
     let live = live.filter(|line| {
@@ -163,13 +165,17 @@ pub(crate) fn read(text: &str, pane: &Pane, wordings: &Wordings, moment: &Moment
     });
     if let Some(native) = dialog::native_of(&footer.iter().collect::<Vec<_>>()) {
         history.native = native;
-    } else if matches!(history.native, Native::Armed | Native::Shortly | Native::Stale) && live.is_some() {
+    } else if matches!(history.native, Native::Armed | Native::Shortly | Native::Stale) {
         // Only the footer tells that a continuation is pending; notices stay when the session is resumed later.
         history.native = Native::Off;
     }
-    let dialog = if live.is_none() { dialog::find(&screen) } else { None };
+    let dialog = if live.is_none() && !is_covered { dialog::find(&screen) } else { None };
+    // A refusal that offers to try again at Enter is no list.
+    let offers_enter = history.is_banner_last
+        && history.banner.as_ref().is_some_and(|banner| banner.text.to_lowercase().contains("press enter"));
+    let dialog = dialog.filter(|dialog| !(offers_enter && *dialog == Dialog::Picker));
     if let Some(Dialog::LimitMenu { title_at, .. }) = dialog {
-        history = history::read(&screen.lines[..title_at], &screen, pane, wordings, moment, is_old_sign);
+        history = history::read(&screen.lines[..title_at], None, &screen, pane, wordings, moment);
     }
     let is_interruptible = footer.iter().any(|line| line.text.to_lowercase().contains("esc to interrupt"));
     let is_working = history.is_working || is_interruptible;
@@ -200,7 +206,11 @@ pub(crate) fn read(text: &str, pane: &Pane, wordings: &Wordings, moment: &Moment
         None if history.has_marker => State::Question,
         None if is_working => State::Working,
         None if pane.session_status.as_deref() == Some("busy") && message.is_none() => State::Working,
-        None => settled(&history, message.as_ref(), live.is_some()),
+        // A dialog of a shape that is not known, by the client's own word.
+        None if live.is_none() && pane.session_status.as_deref() == Some("waiting") => {
+            if pane.waiting_for.as_deref() == Some("dialog open") { State::Picker } else { State::Question }
+        }
+        None => settled(&history, message.as_ref(), live.is_some() || is_covered),
     };
     let verdict = verdict(&state, message.as_ref(), live.is_some());
     Reading {
@@ -220,6 +230,12 @@ pub(crate) fn read(text: &str, pane: &Pane, wordings: &Wordings, moment: &Moment
 /// The state of a client that neither works nor asks.
 fn settled(history: &History, message: Option<&Message>, is_live: bool) -> State {
     let Some(message) = message else {
+        // In a low pane the message has left the screen; the footer still tells.
+        match history.native {
+            Native::Armed | Native::Shortly => return State::Armed,
+            Native::Stale => return State::Stale,
+            Native::Cancelled | Native::GaveUp | Native::Off => {}
+        }
         return if is_live { State::Idle } else { State::Unknown };
     };
     let is_account = matches!(message.kind, Kind::UsageLimit | Kind::ModelLimit | Kind::Billing);

@@ -68,12 +68,43 @@ pub fn set_aside(session: &Dir, made_s: i64) -> io::Result<()> {
     session.folder(layout::HANDOFFS)?.rename_new(layout::SCAVENGED, &format!("{stem}-{made_s}.md"))
 }
 
+/// Whether the folder of hand-offs holds ours alone, so that it may be removed with the session; true without one.
+#[must_use]
+pub fn holds_only_ours(session: &Dir) -> bool {
+    match session.folder(layout::HANDOFFS) {
+        Ok(folder) => folder.names(NAMES).iter().all(|name| is_ours(&folder, name)),
+        Err(_) => !session.has(layout::HANDOFFS),
+    }
+}
+
+/// Removes the folder with our hand-offs. False: another program's lies in it, or it could not be removed.
+#[must_use]
+pub fn remove(session: &Dir) -> bool {
+    let Ok(folder) = session.folder(layout::HANDOFFS) else { return !session.has(layout::HANDOFFS) };
+    let names = folder.names(NAMES);
+    names.iter().all(|name| is_ours(&folder, name))
+        && names.iter().all(|name| folder.remove_file(name).is_ok())
+        && session.remove_folder(layout::HANDOFFS).is_ok()
+}
+
+/// By name and by its first line: other programs write hand-offs under the same name.
+fn is_ours(folder: &Dir, name: &str) -> bool {
+    let stem = layout::SCAVENGED.trim_end_matches(".md");
+    let is_named_so = name.strip_prefix(stem).and_then(|rest| rest.strip_suffix(".md")).is_some_and(|rest| {
+        rest.is_empty()
+            || rest.strip_prefix('-').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+    });
+    layout::original(name) == Some(layout::SCAVENGED)
+        || is_named_so && folder.read(name, MAX_BYTES).is_ok_and(|bytes| bytes.starts_with(TITLE.as_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt, symlink};
 
     use super::*;
+    use crate::retention;
 
     const OURS: &str = "# Scavenged: session s-1\n";
 
@@ -172,5 +203,44 @@ mod tests {
         set_aside(&dir, 1_760_000_000).unwrap();
         assert!(save_now(&dir).unwrap());
         assert_eq!(fs::read_to_string(top.path().join("handoffs/scavenged-1760000000.md")).unwrap(), OURS);
+    }
+
+    #[test]
+    fn ours_alone_goes_with_its_session() {
+        let (top, dir) = session();
+        assert!(holds_only_ours(&dir) && remove(&dir));
+        save_now(&dir).unwrap();
+        set_aside(&dir, 7).unwrap();
+        save_now(&dir).unwrap();
+        fs::write(top.path().join("handoffs").join(layout::temporary(layout::SCAVENGED, 7)), "# S").unwrap();
+        for foreign in ["stage-1.md", "scavenged-x.md", "notes.txt"] {
+            let path = top.path().join("handoffs").join(foreign);
+            fs::write(&path, OURS).unwrap();
+            assert!(!holds_only_ours(&dir) && !remove(&dir), "{foreign}");
+            assert_eq!(fs::read_dir(top.path().join("handoffs")).unwrap().count(), 4, "all of it stays");
+            fs::remove_file(path).unwrap();
+        }
+        assert!(holds_only_ours(&dir) && remove(&dir));
+        assert!(!top.path().join("handoffs").exists());
+        fs::create_dir(top.path().join("handoffs")).unwrap();
+        fs::write(top.path().join("handoffs/scavenged.md"), "# Scavenged\n").unwrap();
+        assert!(!holds_only_ours(&dir) && !remove(&dir), "another program's");
+    }
+
+    #[test]
+    fn an_expired_session_goes_with_what_was_saved_of_it() {
+        for foreign in [false, true] {
+            let (top, sessions) = session();
+            let (dir, _) = sessions.make_folder("s-1").unwrap();
+            save_now(&dir).unwrap();
+            fs::write(top.path().join("s-1/status"), "scavenged\n").unwrap();
+            if foreign {
+                fs::write(top.path().join("s-1/handoffs/stage-1.md"), "x").unwrap();
+            }
+            let days = |days: i64| Now(Now::read().0 + days * 86_400_000 + 60_000);
+            assert_eq!(retention::sweep(&sessions, "me", days(retention::TOLD_DAYS - 1)), 0);
+            let swept = retention::sweep(&sessions, "me", days(retention::TOLD_DAYS + 1));
+            assert_eq!((swept, top.path().join("s-1").exists()), (usize::from(!foreign), foreign));
+        }
     }
 }

@@ -5,7 +5,7 @@ use rules::fact::What;
 use crate::clock::Now;
 use crate::dir::{Dir, FileKind};
 use crate::session::Session;
-use crate::{heartbeat, layout, session_file, status};
+use crate::{handoff, heartbeat, layout, session_file, status};
 
 /// Folders removed in one go at most.
 pub const MAX_AT_ONCE: usize = 32;
@@ -22,7 +22,7 @@ const NAMES: usize = 256;
 /// Whether nothing worth keeping happened in a session: no facts, no foreign files.
 #[must_use]
 pub fn is_blank(session: &Session) -> bool {
-    only_ours(&session.dir) && !has_facts(&session.dir)
+    only_ours(&session.dir) && !session.dir.has(layout::HANDOFFS) && !has_facts(&session.dir)
 }
 
 /// Removes a session's folder and its mark. False: something foreign lies in it, or it could not be removed.
@@ -31,10 +31,11 @@ pub fn remove(sessions: &Dir, name: &str) -> bool {
     if !only_ours(&dir) {
         return false;
     }
+    if !handoff::remove(&dir) {
+        return false;
+    }
     for file in dir.names(NAMES) {
-        let removed =
-            if file == layout::HANDOFFS { remove_handoffs(&dir) } else { dir.remove_file(&file).is_ok() };
-        if !removed {
+        if dir.remove_file(&file).is_err() {
             return false;
         }
     }
@@ -81,23 +82,12 @@ fn is_expired(sessions: &Dir, name: &str, dir: &Dir, now: Now) -> bool {
 }
 
 fn only_ours(dir: &Dir) -> bool {
-    dir.names(NAMES).iter().all(|name| {
-        if name == layout::HANDOFFS {
-            return dir.folder(name).is_ok_and(|handoffs| holds_scavenged_alone(&handoffs));
-        }
-        layout::is_ours(name) && dir.stat(name).is_some_and(|s| s.kind == FileKind::File)
-    })
-}
-
-/// The folder of hand-overs is other programs' too.
-fn holds_scavenged_alone(handoffs: &Dir) -> bool {
-    handoffs.names(NAMES).iter().all(|name| name == layout::SCAVENGED || layout::is_temporary(name))
-}
-
-fn remove_handoffs(dir: &Dir) -> bool {
-    let Ok(handoffs) = dir.folder(layout::HANDOFFS) else { return false };
-    handoffs.names(NAMES).iter().all(|name| handoffs.remove_file(name).is_ok())
-        && dir.remove_folder(layout::HANDOFFS).is_ok()
+    handoff::holds_only_ours(dir)
+        && dir
+            .names(NAMES)
+            .iter()
+            .filter(|name| *name != layout::HANDOFFS)
+            .all(|name| layout::is_ours(name) && dir.stat(name).is_some_and(|s| s.kind == FileKind::File))
 }
 
 /// Whether the journal holds more than the crash check's own notes.
@@ -170,7 +160,7 @@ mod tests {
         let old = old(Some(Status::Scavenged), true);
         let handoffs = old.sessions.path().join("s").join(layout::HANDOFFS);
         std::fs::create_dir(&handoffs).unwrap();
-        std::fs::write(handoffs.join(layout::SCAVENGED), "x").unwrap();
+        std::fs::write(handoffs.join(layout::SCAVENGED), crate::handoff::TITLE).unwrap();
         std::fs::write(handoffs.join("stage-1.md"), "x").unwrap();
         assert!(!old.is_swept(1_000, 0));
         std::fs::remove_file(handoffs.join("stage-1.md")).unwrap();

@@ -156,6 +156,7 @@ impl Reading {
                 self.open.clear();
                 self.found.last_prompt = Some(text);
             }
+            Piece::Aside(text) => self.found.last_prompt = Some(text),
             Piece::Said(_) | Piece::Thought(_) | Piece::ApiError(_) => {}
         });
     }
@@ -231,6 +232,27 @@ mod tests {
         }
         let blocks = r#"{"type":"user","message":{"content":[{"type":"text","text":"and now this"}]}}"#;
         assert_eq!(of(&[PROMPT, blocks]).last_prompt.as_deref(), Some("and now this"));
+    }
+
+    #[test]
+    fn what_a_person_adds_in_mid_turn_is_a_prompt_that_stops_nothing() {
+        for aside in [
+            r#"{"type":"attachment","attachment":{"type":"queued_command","commandMode":"prompt","prompt":[{"type":"text","text":"use tabs"}]}}"#,
+            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"use tabs"}}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":" use tabs"}"#,
+        ] {
+            let tail = of(&[PROMPT, BASH, aside]);
+            assert_eq!(tail.last_prompt.as_deref(), Some("use tabs"), "{aside}");
+            assert!(tail.running.is_some(), "{aside}");
+        }
+        for other in [
+            r#"{"type":"attachment","attachment":{"type":"queued_command","commandMode":"task-notification","prompt":"x"}}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"<task-notification>x"}"#,
+            r#"{"type":"queue-operation","operation":"remove","content":"use tabs"}"#,
+            r#"{"type":"attachment","attachment":{"type":"environment","prompt":"x"}}"#,
+        ] {
+            assert_eq!(of(&[PROMPT, other]).last_prompt.as_deref(), Some("fix the parser"), "{other}");
+        }
     }
 
     #[test]

@@ -1,1 +1,3 @@
 //! Readers of whole systems whose work can be interrupted: workflows, runs, changes. Used by the command alone.
+
+pub mod workflow;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeZone as _, Utc};
 use rules::api::ApiClass;
 use rules::liveness::Process;
-use screens::{Answer, Content, Keys, Look, State};
+use screens::{Answer, Keys, Look, Outcome, State};
 use session_state::Now;
 use session_state::client_sessions::ClientSession;
 
@@ -338,15 +338,10 @@ impl<W: World> Watcher<W> {
         if !self.world.pause(self.settings.pause()) {
             return "stopped between text and Enter: the text stands in the line".to_owned();
         }
-        match self.look_again(case) {
+        match self.outcome(case, &text) {
             None => return "the text was typed, the screen cannot be read: no Enter".to_owned(),
-            Some(look) if !holds(&look, &text) => {
-                return format!(
-                    "the text did not arrive in the input line ({}): no Enter",
-                    look.state.word()
-                );
-            }
-            Some(_) => {}
+            Some(Outcome::Stands) => {}
+            Some(_) => return "the text did not arrive in the input line: no Enter".to_owned(),
         }
         if let Err(reason) = self.same_pane(case) {
             return format!("the text was typed, then {reason}: no Enter");
@@ -364,29 +359,35 @@ impl<W: World> Watcher<W> {
             if self.is_busy(case) {
                 return "resumed: the client works".to_owned();
             }
-            let Some(look) = self.look_again(case) else { continue };
-            if look.state == State::Working {
-                return "resumed: the screen shows work".to_owned();
-            }
-            if !holds(&look, &text) {
-                // Taken. A moment later the screen shows what became of it.
-                if waited >= SECOND_ENTER {
-                    return format!("sent, and taken from the line; the screen shows: {}", look.state.word());
+            match self.outcome(case, &text) {
+                Some(Outcome::Running) => return "resumed: the screen shows work".to_owned(),
+                // A moment later the screen shows what became of it.
+                Some(Outcome::Taken) if waited >= SECOND_ENTER => {
+                    return "sent, and taken from the line".to_owned();
                 }
-            } else if waited >= SECOND_ENTER && !pressed_again {
-                pressed_again = true;
-                if let Err(error) = self.world.press_enter(&case.target) {
-                    return format!("the second Enter may not have arrived: {error}");
+                Some(Outcome::Stands) if waited >= SECOND_ENTER && !pressed_again => {
+                    pressed_again = true;
+                    if let Err(error) = self.world.press_enter(&case.target) {
+                        return format!("the second Enter may not have arrived: {error}");
+                    }
                 }
+                Some(Outcome::Taken | Outcome::Stands | Outcome::Unclear) | None => {}
             }
         }
-        match self.look_again(case) {
-            Some(look) if holds(&look, &text) => {
-                "not confirmed: the text still stands in the input line".to_owned()
-            }
-            Some(look) => format!("sent, and taken from the line; the screen shows: {}", look.state.word()),
-            None => "sent; its effect cannot be read".to_owned(),
+        match self.outcome(case, &text) {
+            Some(Outcome::Stands) => "not confirmed: the text still stands in the input line",
+            Some(Outcome::Unclear) => "sent; something else has come between",
+            Some(Outcome::Running | Outcome::Taken) => "sent, and taken from the line",
+            None => "sent; its effect cannot be read",
         }
+        .to_owned()
+    }
+
+    /// What became of the text that was typed.
+    fn outcome(&mut self, case: &Case<'_>, text: &str) -> Option<Outcome> {
+        let screen = self.world.screens(&case.target.server, &[&case.target.pane]).pop().flatten()?;
+        let facts = case.facts(self.host_tz.as_deref());
+        Some(screens::outcome(&screen, &facts, text, instant(self.world.now()), &self.wordings))
     }
 
     /// Presses Enter once, and looks what it did.
@@ -482,12 +483,6 @@ fn view(tick: &mut Tick<'_>, case: &Case<'_>, answer: &Answer, due: &Due) {
 
 fn instant(now: Now) -> DateTime<Utc> {
     Utc.timestamp_millis_opt(now.0).earliest().unwrap_or(DateTime::<Utc>::MIN_UTC)
-}
-
-/// Whether exactly this text stands in the live input line, which may have wrapped it.
-fn holds(look: &Answer, text: &str) -> bool {
-    let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-    matches!(&look.essence.input, Some(Content::Draft(draft)) if letters(draft) == letters(text))
 }
 
 /// Panes that were limited together do not all come back at once, and those in front come first.

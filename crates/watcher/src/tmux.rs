@@ -138,7 +138,8 @@ impl Tmux {
         static CALLS: AtomicU64 = AtomicU64::new(0);
         let call = CALLS.fetch_add(1, Ordering::Relaxed);
         let started = session_state::Now::read().0;
-        let mark = format!("-- {:x}.{call:x}.{started:x} --", std::process::id());
+        // Not with a dash at its beginning: tmux would take it for an option.
+        let mark = format!("== {:x}.{call:x}.{started:x} ==", std::process::id());
         let mut arguments: Vec<&str> = Vec::new();
         for pane in panes {
             arguments.extend([

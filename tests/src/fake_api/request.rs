@@ -96,6 +96,19 @@ impl ApiRequest {
         })
     }
 
+    /// The texts of role `user` in the whole request, block by block: prompts, and what the client adds to them.
+    pub fn user_texts(&self) -> Vec<String> {
+        let from_user = self.messages().iter().filter(|message| message["role"] == "user");
+        from_user
+            .flat_map(|message| match &message["content"] {
+                Value::Array(blocks) => {
+                    blocks.iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
+                }
+                content => content.as_str().map(|text| vec![text.to_owned()]).unwrap_or_default(),
+            })
+            .collect()
+    }
+
     /// The model that was asked.
     pub fn model(&self) -> &str {
         self.body["model"].as_str().unwrap_or_default()

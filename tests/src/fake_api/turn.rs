@@ -27,8 +27,17 @@ pub enum Turn {
     Drop,
     /// The connection is closed in the middle of a streamed answer (of an answer that is not streamed: at once).
     DropInStream,
+    /// A streamed answer that begins and never ends (an answer that is not streamed: the connection is closed).
+    Stall,
     /// An `error` event in the middle of a streamed answer (not streamed: HTTP 529).
     ErrorInStream,
+    /// Another answer, with further header lines.
+    WithHeaders {
+        /// Extra header lines.
+        headers: Vec<(String, String)>,
+        /// The answer.
+        turn: Box<Turn>,
+    },
 }
 
 /// A tool call of the model.
@@ -139,16 +148,30 @@ pub fn too_many_requests() -> Turn {
 ///
 /// `resets_at` is in seconds since the epoch.
 pub fn usage_limit(claim: LimitClaim, resets_at: u64) -> Turn {
-    let header = |name: &str, value: String| (format!("anthropic-ratelimit-unified-{name}"), value);
+    let reset = resets_at.to_string();
+    usage_limit_with(&[("representative-claim", claim.header_value()), ("reset", &reset)])
+}
+
+/// HTTP 429 with `status: rejected` and these header lines of the family `anthropic-ratelimit-unified-*`, whose
+/// beginning is left out.
+pub fn usage_limit_with(unified: &[(&str, &str)]) -> Turn {
     Turn::Status {
         code: 429,
-        headers: vec![
-            header("status", "rejected".into()),
-            header("representative-claim", claim.header_value().into()),
-            header("reset", resets_at.to_string()),
-        ],
+        headers: unified_headers(&[&[("status", "rejected")], unified].concat()),
         body: error_body("rate_limit_error", "This request would exceed your account's rate limit."),
     }
+}
+
+/// An answer that tells about the usage so far by header lines as those of [`usage_limit_with`], `status` included.
+pub fn with_usage(turn: Turn, unified: &[(&str, &str)]) -> Turn {
+    Turn::WithHeaders { headers: unified_headers(unified), turn: Box::new(turn) }
+}
+
+fn unified_headers(unified: &[(&str, &str)]) -> Vec<(String, String)> {
+    let header = |(name, value): &(&str, &str)| {
+        (format!("anthropic-ratelimit-unified-{name}"), (*value).to_owned())
+    };
+    unified.iter().map(header).collect()
 }
 
 /// Body of an error answer in the API's form.

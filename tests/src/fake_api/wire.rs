@@ -11,6 +11,7 @@ use std::{
 use hyper::{
     Response,
     body::{Body, Bytes, Frame},
+    header::{HeaderName, HeaderValue},
 };
 use serde_json::{Value, json};
 
@@ -24,14 +25,28 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(super) fn answer(turn: &Turn, model: &str, stream: bool, serial: u64) -> Option<Response<ScriptedBody>> {
     match turn {
         Turn::Status { code, headers, body } => Some(json_response(*code, headers, body)),
+        Turn::WithHeaders { headers, turn } => {
+            let mut response = answer(turn, model, stream, serial)?;
+            for (name, value) in headers {
+                let name = HeaderName::try_from(name).expect("header lines of a script are valid");
+                let value = HeaderValue::try_from(value).expect("header lines of a script are valid");
+                response.headers_mut().insert(name, value);
+            }
+            Some(response)
+        }
         Turn::Drop => None,
-        Turn::DropInStream if !stream => None,
+        Turn::DropInStream | Turn::Stall if !stream => None,
         Turn::ErrorInStream if !stream => {
             Some(json_response(529, &[], &error_body("overloaded_error", "Overloaded")))
         }
         Turn::DropInStream => {
             let mut steps = opening(model, serial);
             steps.extend([Step::Pause, Step::Abort]);
+            Some(event_stream(steps))
+        }
+        Turn::Stall => {
+            let mut steps = opening(model, serial);
+            steps.push_back(Step::Silence);
             Some(event_stream(steps))
         }
         Turn::ErrorInStream => {
@@ -180,6 +195,8 @@ enum Step {
     /// Lets the client read what was sent: it forgets what is unread when the connection breaks, and nothing tells
     /// the server that it was read.
     Pause,
+    /// Says nothing more, with the connection open.
+    Silence,
     /// Closes the connection with the body unfinished.
     Abort,
 }
@@ -205,6 +222,11 @@ impl Body for ScriptedBody {
                 // The first look registers the waker; a pause that is over at once is no pause.
                 let _ = pause.as_mut().poll(cx);
                 body.pause = Some(pause);
+                Poll::Pending
+            }
+            Some(Step::Silence) => {
+                // Nobody wakes this up: the connection ends with one of its two sides.
+                body.steps.push_front(Step::Silence);
                 Poll::Pending
             }
             Some(Step::Abort) => Poll::Ready(Some(Err(io::ErrorKind::ConnectionReset.into()))),

@@ -108,3 +108,17 @@ fn links_are_not_followed() {
     state(&Scope::Project(project), None, &Printer);
     assert_eq!(all_files(dir.path()), before);
 }
+
+#[test]
+fn what_was_saved_of_a_session_goes_too_and_another_programs_hand_off_stays() {
+    for (text, left) in [("# Scavenged: session a\n", 0), ("# Scavenged\n", 3)] {
+        let dir = tempfile::tempdir().unwrap();
+        write(
+            dir.path(),
+            &["sessions/.gitignore", "sessions/a/session.json", "sessions/a/handoffs/scavenged.md"],
+        );
+        fs::write(dir.path().join("sessions/a/handoffs/scavenged.md"), text).unwrap();
+        state(&Scope::Project(dir.path().to_owned()), None, &Printer);
+        assert_eq!(all_files(dir.path()).len(), left, "{text}");
+    }
+}

@@ -15,7 +15,7 @@ use watcher::{
     world::Clock as _,
 };
 
-use super::Options;
+use super::{Options, status};
 use crate::{
     environment::Environment,
     exit_status::ExitStatus,
@@ -123,7 +123,7 @@ fn tell(ticked: &Ticked, last_trouble: &mut String, once: bool, printer: &Printe
         let sessions = if verdicts.is_empty() { "none".to_owned() } else { verdicts.join(", ") };
         printer.line(format_args!("sessions: {sessions}; projects: {}", snapshot.projects.len()));
         for pane in &snapshot.panes {
-            printer.line(format_args!("pane {}: {}, {}", pane.pane, pane.state, pane.why));
+            printer.line(status::pane_line(pane, Now::read()));
         }
         if ticked.lines.is_empty() {
             printer.line("nothing was due");

@@ -4,7 +4,7 @@ use serde_json::json;
 use session_state::{Dir, Now, times};
 use watcher::{
     instance::{self, Incumbent},
-    snapshot::{self, Snapshot},
+    snapshot::{self, PaneView, Snapshot},
 };
 
 use crate::{exit_status::ExitStatus, printer::Printer};
@@ -40,18 +40,7 @@ fn lines(incumbent: Option<&Incumbent>, seen: Option<&Snapshot>, now: Now) -> Ve
     let sessions: Vec<String> = seen.sessions.iter().map(|(word, count)| format!("{count} {word}")).collect();
     lines
         .push(format!("sessions: {}", if sessions.is_empty() { "none".into() } else { sessions.join(", ") }));
-    for pane in &seen.panes {
-        let resets = pane.resets_s.map(|at| format!(", resets {}", times::local_clock(at, now)));
-        let kind = pane.kind.as_deref().map(|kind| format!(" ({kind})"));
-        lines.push(format!(
-            "pane {}: {}{}{}: {}",
-            pane.pane,
-            pane.state,
-            kind.unwrap_or_default(),
-            resets.unwrap_or_default(),
-            pane.why
-        ));
-    }
+    lines.extend(seen.panes.iter().map(|pane| pane_line(pane, now)));
     for orphan in &seen.orphans {
         let pid = orphan.pid.map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());
         let age = orphan.last_s.map(|last| format!(", last sign of life {}", times::local_clock(last, now)));
@@ -66,10 +55,24 @@ fn lines(incumbent: Option<&Incumbent>, seen: Option<&Snapshot>, now: Now) -> Ve
     lines
 }
 
+/// What a pane waits for.
+pub(super) fn pane_line(pane: &PaneView, now: Now) -> String {
+    let resets = pane.resets_s.map(|at| format!(", resets {}", times::local_clock(at, now)));
+    let kind = pane.kind.as_deref().map(|kind| format!(" ({kind})"));
+    format!(
+        "pane {}: {}{}{}: {}",
+        pane.pane,
+        pane.state,
+        kind.unwrap_or_default(),
+        resets.unwrap_or_default(),
+        pane.why
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use watcher::snapshot::{Orphan, PaneView};
+    use watcher::snapshot::Orphan;
 
     #[test]
     fn what_a_person_sees() {

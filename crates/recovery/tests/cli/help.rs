@@ -4,9 +4,13 @@ use super::world::World;
 fn the_whole_command_line() {
     let world = World::new();
     let mut reference = String::new();
-    for arguments in
-        [&["--help"][..], &["install", "--help"], &["uninstall", "--help"], &["explain", "--help"]]
-    {
+    for arguments in [
+        &["--help"][..],
+        &["install", "--help"],
+        &["uninstall", "--help"],
+        &["explain", "--help"],
+        &["workflow", "--help"],
+    ] {
         let said = world.succeed(arguments);
         reference.push_str(&format!("$ recovery {}\n{}\n", arguments.join(" "), said.stdout));
     }

@@ -8,5 +8,7 @@ mod help;
 mod install;
 mod reset;
 mod resume;
+mod schema;
 mod uninstall;
+mod workflow;
 mod world;

@@ -54,6 +54,10 @@ fn the_task_is_the_first_and_the_last_prompt_of_a_person() {
     ];
     assert_eq!(of(&lines, "Task"), ["First prompt: Port the parser", "Last prompt: now the lexer"]);
     assert_eq!(of(&lines[..3], "Task"), ["First prompt: Port the parser"]);
+    let aside = json!({"type": "attachment", "attachment": {"type": "queued_command", "commandMode": "prompt", "prompt": "with tabs"}});
+    let lines = [asked("Port it"), ran("1", "make"), aside];
+    assert_eq!(of(&lines, "Task"), ["First prompt: Port it", "Last prompt: with tabs"]);
+    assert_eq!(of(&lines, "Unfinished call"), ["Bash `make`"]);
     let with_editor = assistant(&json!([]));
     let blocks = json!({"type": "user", "message": {"content": [
         {"type": "text", "text": "<ide_opened_file>a.rs</ide_opened_file>"}, {"type": "text", "text": "Fix it"}]}});
@@ -146,7 +150,7 @@ fn decisions_follow_an_error_or_precede_an_edit_the_latest_first() {
     assert_eq!(
         of(&lines, "Decided"),
         [
-            "Ready.",
+            "(last words) Ready.",
             "Trim after the split.",
             "(thought) The key is lost in trim().",
             "The parser gets its own file."
@@ -163,7 +167,10 @@ fn what_names_a_decision_counts_wherever_it_stands() {
         answered("1", "ok"),
         said("Next."),
     ];
-    assert_eq!(of(&lines, "Decided"), ["Next.", "Decision: keep dots, split only on double underscore."]);
+    assert_eq!(
+        of(&lines, "Decided"),
+        ["(last words) Next.", "Decision: keep dots, split only on double underscore."]
+    );
 }
 
 #[test]
@@ -240,6 +247,20 @@ fn open_items_of_both_kinds_of_lists_and_of_the_plan() {
         section(&world.text(), "Remaining").unwrap(),
         ["[ ] Docs (in progress)", "[ ] Write the writer", "[ ] Say where (.working-state/current-plan.md)"]
     );
+}
+
+#[test]
+fn a_list_that_the_client_does_not_keep_still_says_what_was_to_do() {
+    let disabled = "<tool_use_error>Error: No such tool available: TaskCreate.</tool_use_error>";
+    let lines = [
+        asked("x"),
+        called("1", "TaskCreate", &json!({"subject": "Write the reader", "description": "d"})),
+        failed("1", disabled),
+        called("2", "TaskCreate", &json!({"subject": "Not made"})),
+        failed("2", "subject: too short"),
+    ];
+    assert_eq!(of(&lines, "Remaining"), ["[ ] Write the reader"]);
+    assert!(of(&lines, "Failed last").is_empty());
 }
 
 #[test]

@@ -29,6 +29,11 @@ fn the_limit_is_found_in_conversations_of_every_look() {
             "❯ go on\n  ⎿ \u{a0}{BANNER}\n\n● How is Claude doing this session? (optional)\n  1: Bad    2: Fine   3: Good   0: Dismiss"
         ),
         format!("● Usage limit reset · Continuing automatically\n  ⎿ \u{a0}{BANNER}"),
+        format!("❯ go on\n  ⎿ \u{a0}{BANNER}\n\n  3 tasks (1 done, 2 open)\n  ◼ first\n  ◻ second"),
+        format!("❯ go on\n  ⎿ \u{a0}{BANNER}\n\n● Ran 1 stop hook\n  ⎿ \u{a0}Stop hook error: exit 3"),
+        format!("❯ go on\n  ⎿ \u{a0}{BANNER}\n\n● Ran 2 stop hooks\n  ⎿ \u{a0}a note"),
+        format!("❯ go on\n  ⎿ \u{a0}\u{1b}[38;5;211m{BANNER}\u{1b}[39m"),
+        format!("● I go on.\n\n  Ran 1 shell command\n  ⎿ \u{a0}{BANNER}"),
         "❯ go on\n  ⎿ \u{a0}You've hit your 5-hour\n     limit · resets 10:20pm\n     (UTC)".to_owned(),
         "❯ go on\n  ⎿ \u{a0}You’ve hit your 5-hour limit · resets 10:20pm (UTC)".to_owned(),
         "╭────────────────────────────────╮\n│ ⚠ You've hit your 5-hour limit │\n│   · resets 10:20pm (UTC)       │\n╰────────────────────────────────╯".to_owned(),
@@ -99,6 +104,10 @@ fn talk_about_limits_is_no_limit() {
         "● Done.\n\n                    You've used 91% of your 5-hour limit · resets 10:20pm (UTC)"
             .to_owned(),
         "● Fix\n\n  1. You've hit your 5-hour limit · resets 10:20pm (UTC)".to_owned(),
+        format!("● The client prints:\n\n  ⎿  {BANNER}"),
+        format!("● The client prints:\n\n    ⎿ \u{a0}{BANNER}"),
+        format!("● The client prints:\n\n  First a line.\n\n  ⎿  {BANNER}"),
+        format!("\u{1b}[38;5;153m▎\u{1b}[39m text\n\n❯ go on\n  ⎿ \u{a0}{BANNER}"),
         format!("> {BANNER}"),
         format!("❯ {BANNER}"),
         "● Read 3 files\n  ⎿  429 too many requests, usage limit reached, rate limit".to_owned(),
@@ -402,5 +411,84 @@ fn errors_that_waiting_does_not_mend_are_only_told() {
     ] {
         let (before, after) = twice(&idle(&after_prompt(text)), &claude());
         assert_eq!((before.state, after.keys), (State::Failed(kind), Keys::None), "{text}");
+    }
+}
+
+#[test]
+fn interfaces_of_other_times_are_understood_as_far_as_they_go() {
+    for (text, verdict, keys) in [
+        (
+            "● Running tests…\n  ⎿  12 passed\n\n Rate limited. Press Enter to retry\n",
+            Verdict::Limited,
+            Keys::None,
+        ),
+        (
+            "● Reading files…\n\n  You've hit your session limit · resets 10:20pm\n\n>",
+            Verdict::Limited,
+            Keys::ResumeOnce,
+        ),
+        (
+            "● Go.\n\n  Claude usage limit reached. Your limit will reset at 10:20pm.\n\n╭─────────╮\n│ >       │\n╰─────────╯",
+            Verdict::Limited,
+            Keys::ResumeOnce,
+        ),
+        (
+            "  429 Too Many Requests\n\n● Bash(rm -rf build)\n  Delete all files? [y/N]",
+            Verdict::BlockedByDialog,
+            Keys::None,
+        ),
+        ("$ cat status.ts\nexport const TOO_MANY = 429;\n$", Verdict::NotLimited, Keys::None),
+    ] {
+        let (before, after) = twice(text, &claude());
+        assert_eq!((before.verdict, after.keys), (verdict, keys), "{text}");
+    }
+}
+
+#[test]
+fn lists_of_completions_hide_no_limit_and_get_no_key() {
+    let conversation = after_prompt(&format!("  ⎿ \u{a0}{BANNER}"));
+    let long = "/command        Does a thing\n                that takes two lines\n".repeat(10);
+    for (input, below) in [
+        ("/", "/model          Set the model\n/clear          Start anew"),
+        ("/", long.as_str()),
+        ("", "  ! for shell mode     esc esc to clear input\n  / for commands"),
+        ("", "  -- NORMAL --"),
+    ] {
+        let (before, after) = twice(&screen(&conversation, input, below), &claude());
+        assert_eq!((before.verdict, after.keys), (Verdict::Limited, Keys::None), "{below}");
+        let (before, _) = twice(&screen("● Done.", input, below), &claude());
+        assert_eq!(before.state, State::Idle, "{below}");
+    }
+}
+
+#[test]
+fn a_dialog_of_no_known_shape_is_told_by_the_client() {
+    let text = "  Something that nobody has seen\n\n  yes   no   maybe";
+    for (waiting_for, state) in
+        [(Some("dialog open"), State::Picker), (Some("input needed"), State::Question)]
+    {
+        let pane = Pane {
+            session_status: Some("waiting".to_owned()),
+            waiting_for: waiting_for.map(str::to_owned),
+            ..claude()
+        };
+        let (before, after) = twice(text, &pane);
+        assert_eq!((before.state, before.verdict), (state, Verdict::BlockedByDialog));
+        assert_eq!(after.keys, Keys::None);
+    }
+}
+
+#[test]
+fn in_a_low_pane_the_footer_alone_tells() {
+    for (footer, state) in [
+        (
+            "  ⚠ Usage limit reached · limit resets 10:20pm\n    Continuing shortly · Esc to cancel",
+            State::Armed,
+        ),
+        ("  ⚠ Your usage limit has reset\n    Press enter to continue", State::Stale),
+        ("  ? for shortcuts", State::Idle),
+    ] {
+        let (before, after) = twice(&screen("", "", footer), &claude());
+        assert_eq!((before.state, after.keys), (state, Keys::None), "{footer}");
     }
 }

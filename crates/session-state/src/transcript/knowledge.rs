@@ -17,6 +17,9 @@ const MAX_NOTES: usize = 64;
 const MAX_PENDING: usize = 8;
 const MAX_ITEMS: usize = 256;
 const MAX_REFUSED: usize = 16;
+/// The tools that keep lists of things to do, and the client's word for one that it does not have.
+const LISTS: [&str; 3] = ["TodoWrite", "TaskCreate", "TaskUpdate"];
+const NO_SUCH_TOOL: &str = "No such tool available";
 const PROMPT_CHARS: usize = 8_000;
 const TEXT_CHARS: usize = 4_000;
 const WHAT_CHARS: usize = 2_000;
@@ -24,7 +27,9 @@ const WHAT_CHARS: usize = 2_000;
 /// What a transcript tells of a session's work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Knowledge {
-    /// The first prompt a person wrote, in what was read.
+    /// Whether all of the transcript was read.
+    pub is_whole: bool,
+    /// The first prompt a person wrote.
     pub first_prompt: Option<String>,
     /// The last one.
     pub last_prompt: Option<String>,
@@ -86,6 +91,8 @@ pub struct Note {
     pub text: String,
     /// Whether it thought it only.
     pub is_thought: bool,
+    /// Whether it counts only because nothing came after it.
+    pub is_last_words: bool,
     turn: u32,
 }
 
@@ -162,6 +169,7 @@ impl Fold {
         }
         line::pieces(line, |piece| match piece {
             Piece::Prompt(text) => self.prompt(&text),
+            Piece::Aside(text) => self.asked(&text),
             Piece::Said(block) => self.note(&block.text(), false),
             Piece::Thought(block) => self.note(&block.text(), true),
             Piece::Call(call) => self.call(&call),
@@ -177,6 +185,10 @@ impl Fold {
         self.after_error = false;
         self.turn += 1;
         self.found.api_error = None;
+        self.asked(text);
+    }
+
+    fn asked(&mut self, text: &str) {
         let text = start_of(text, PROMPT_CHARS);
         self.found.first_prompt.get_or_insert_with(|| text.clone());
         self.found.last_prompt = Some(text);
@@ -192,7 +204,8 @@ impl Fold {
             self.pending.clear();
             self.was_acted_on = false;
         }
-        let note = Note { text: start_of(text, TEXT_CHARS), is_thought, turn: self.turn };
+        let note =
+            Note { text: start_of(text, TEXT_CHARS), is_thought, is_last_words: false, turn: self.turn };
         if self.after_error || note::names_a_decision(text) {
             // A thought and the text after it both answer the error.
             self.after_error &= is_thought;
@@ -229,20 +242,29 @@ impl Fold {
         let Some(at) = self.open.iter().position(|open| open.id == id) else { return };
         let OpenCall { call, changes, task, .. } = self.open.remove(at);
         let text = answer.text();
+        // A list that the client does not keep still says what the model meant to do.
+        let is_list = LISTS.contains(&call.tool.as_str());
+        if !answer.failed() || is_list && text.contains(NO_SUCH_TOOL) {
+            self.apply(task, &text);
+        }
         if answer.failed() {
-            self.fail(call, &text);
+            if !is_list {
+                self.fail(call, &text);
+            }
             return;
         }
         self.found.failed.retain(|failed| failed.call != call);
         if let Some(path) = changes {
             self.change(path, at_s);
         }
+    }
+
+    fn apply(&mut self, task: TaskCall, answer: &str) {
         match task {
             TaskCall::None => {}
-            TaskCall::Create(subject) => {
-                let id = created_id(&text).unwrap_or_else(|| (self.tasks.len() + 1).to_string());
-                let item = Item { text: subject, state: State::Pending };
-                push_bounded(&mut self.tasks, (id, item), MAX_ITEMS);
+            TaskCall::Create(text) => {
+                let id = created_id(answer).unwrap_or_else(|| (self.tasks.len() + 1).to_string());
+                push_bounded(&mut self.tasks, (id, Item { text, state: State::Pending }), MAX_ITEMS);
             }
             TaskCall::Update { id, subject, state } => {
                 if let Some((_, item)) = self.tasks.iter_mut().find(|(known, _)| *known == id) {
@@ -293,7 +315,7 @@ impl Fold {
         let mut found = self.found;
         found.running = self.open.into_iter().map(|open| open.call).collect();
         // Its last words, whatever they are: nobody knows what it would have done next.
-        found.notes.extend(self.pending.pop());
+        found.notes.extend(self.pending.pop().map(|note| Note { is_last_words: true, ..note }));
         let first = self.turn.saturating_sub(TURNS - 1);
         found.notes.retain(|note| note.turn >= first);
         let items: Vec<Item> =

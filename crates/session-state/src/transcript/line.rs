@@ -7,8 +7,10 @@ use crate::json_members::{self, Members};
 
 /// A part of a line.
 pub(super) enum Piece<'m, 'a> {
-    /// A person's prompt.
+    /// A person's prompt, which begins a turn.
     Prompt(String),
+    /// What a person wrote while a turn went on: it ends nothing.
+    Aside(String),
     /// A text of the model.
     Said(Block<'m, 'a>),
     /// A thought of the model, where the transcript still has it.
@@ -52,8 +54,17 @@ impl Call<'_, '_> {
 
     /// The tool and what it was asked.
     pub(super) fn running(&self) -> RunningCall {
-        const WHAT: [&str; 8] =
-            ["command", "file_path", "notebook_path", "url", "query", "pattern", "description", "prompt"];
+        const WHAT: [&str; 9] = [
+            "command",
+            "file_path",
+            "notebook_path",
+            "url",
+            "query",
+            "pattern",
+            "subject",
+            "description",
+            "prompt",
+        ];
         let what = WHAT.into_iter().find_map(|name| self.member(name)).unwrap_or_default();
         RunningCall { tool: self.tool(), what }
     }
@@ -97,8 +108,14 @@ impl Answer<'_, '_> {
 
 /// Calls `each` with the parts of a line, in order.
 pub(super) fn pieces<'a>(line: &Members<'a>, mut each: impl FnMut(Piece<'_, 'a>)) {
-    let Some(message) = line.object("message") else { return };
-    match line.text("type").unwrap_or_default().as_str() {
+    let kind = line.text("type").unwrap_or_default();
+    let Some(message) = line.object("message") else {
+        if let Some(text) = aside(&kind, line) {
+            each(Piece::Aside(text));
+        }
+        return;
+    };
+    match kind.as_str() {
         "assistant" => {
             let is_error = line.value("isApiErrorMessage") == Some(true);
             for block in &blocks(&message) {
@@ -137,6 +154,29 @@ pub(super) fn pieces<'a>(line: &Members<'a>, mut each: impl FnMut(Piece<'_, 'a>)
     }
 }
 
+/// What a person wrote while the model was at work: queued, and told to it between two calls.
+fn aside(kind: &str, line: &Members<'_>) -> Option<String> {
+    match kind {
+        "queue-operation" if line.text("operation").as_deref() == Some("enqueue") => {
+            of_a_person(&line.text("content")?)
+        }
+        // Most lines of this kind are notes of hooks: those are not taken apart.
+        "attachment" if line.get("attachment")?.get().contains("queued_command") => {
+            let queued = line.object("attachment").filter(|attachment| is(attachment, "queued_command"))?;
+            if queued.text("commandMode").is_some_and(|mode| mode != "prompt") {
+                return None;
+            }
+            match queued.text("prompt") {
+                Some(text) => of_a_person(&text),
+                None => {
+                    members_of(&queued, "prompt").iter().find_map(|block| of_a_person(&block.text("text")?))
+                }
+            }
+        }
+        _ => None,
+    }
+}
+
 /// A prompt, trimmed, if a person wrote it. Commands, their output and notices stand in tags; an interrupt in square
 /// brackets.
 fn of_a_person(text: &str) -> Option<String> {
@@ -157,7 +197,12 @@ fn of_a_person(text: &str) -> Option<String> {
 
 /// The content blocks of a message.
 fn blocks<'a>(message: &Members<'a>) -> Vec<Members<'a>> {
-    let raw: Vec<&RawValue> = message.value("content").unwrap_or_default();
+    members_of(message, "content")
+}
+
+/// The objects in a list.
+fn members_of<'a>(object: &Members<'a>, name: &str) -> Vec<Members<'a>> {
+    let raw: Vec<&RawValue> = object.value(name).unwrap_or_default();
     raw.into_iter().filter_map(|block| Members::of(block.get())).collect()
 }
 

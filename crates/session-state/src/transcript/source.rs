@@ -83,9 +83,26 @@ impl Source {
         Some(Stamp { size: metadata.len(), mtime_ms: i64::try_from(since.as_millis()).unwrap_or(i64::MAX) })
     }
 
-    /// The first prompt, within the first `limit` bytes and some hundred lines: a person's, or what a subagent was asked.
+    /// What its last `end` bytes tell, and the first prompt within the first `start` bytes. Of long lines only a part
+    /// counts, so that one of them does not hide what was before it; at most eight times as many bytes are looked at.
     #[must_use]
-    pub fn first_prompt(&self, limit: u64, whose: Conversation) -> Option<String> {
+    pub fn knowledge(&self, end: u64, start: u64, whose: Conversation) -> Knowledge {
+        let mut fold = Fold::default();
+        let from = self.start_of(end);
+        self.each_line(from, self.size, |line| {
+            fold.take(line, whose == Conversation::Subagent);
+            ControlFlow::Continue(())
+        });
+        let mut found = fold.finish();
+        found.is_whole = from == 0;
+        if !found.is_whole {
+            found.first_prompt = self.first_prompt(start, whose).or(found.first_prompt);
+        }
+        found
+    }
+
+    /// The first prompt: a person's, or what a subagent was asked.
+    fn first_prompt(&self, limit: u64, whose: Conversation) -> Option<String> {
         let (mut first, mut looked_at) = (None, 0);
         self.each_line(0, limit.min(self.size), |line| {
             if whose == Conversation::Subagent || line.value("isSidechain") != Some(true) {
@@ -103,18 +120,6 @@ impl Source {
             }
         });
         first
-    }
-
-    /// What its last `window` bytes tell. Of long lines only a part counts, so that one of them does not hide what was
-    /// before it; at most eight times as many bytes are looked at.
-    #[must_use]
-    pub fn knowledge(&self, window: u64, whose: Conversation) -> Knowledge {
-        let mut fold = Fold::default();
-        self.each_line(self.start_of(window), self.size, |line| {
-            fold.take(line, whose == Conversation::Subagent);
-            ControlFlow::Continue(())
-        });
-        fold.finish()
     }
 
     /// Where the lines begin that count for `window` bytes.

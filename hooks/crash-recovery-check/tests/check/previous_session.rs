@@ -33,7 +33,7 @@ fn a_killed_session_is_told_with_what_it_did() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    assert!(!said.contains("missed.rs"), "an edit that failed: {said}");
+    assert!(said.contains("Its last failure: Edit `src/missed.rs` (\"x\")."), "an edit that failed: {said}");
     assert!(!world.has(&format!("sessions/.open/{OLD}")));
     assert!(
         !world.has(&format!("sessions/{OLD}/status")),
@@ -41,6 +41,67 @@ fn a_killed_session_is_told_with_what_it_did() {
     );
     assert!(world.read("logs/error-recovery.log").contains("error=session action=told"));
     assert_eq!(world.start("next"), None, "told once");
+}
+
+#[test]
+fn what_it_was_about_is_told_too() {
+    let world = World::new();
+    let text = |text: &str| json!({"type": "assistant", "message": {"model": "claude-x-5", "content": [{"type": "text", "text": text}]}});
+    let todo = |content: &str, status: &str| json!({"content": content, "status": status});
+    let failure = json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t1",
+        "is_error": true, "content": "Exit code 101\nrunning 2 tests\nerror: expected Eof"}]}});
+    world.session(
+        OLD,
+        &ended_process(),
+        &[
+            asked("Let the parser nest tokens"),
+            called(
+                "t0",
+                "TodoWrite",
+                &json!({"todos": [
+                todo("Write the grammar", "completed"), todo("Say where a bracket was opened", "in_progress"),
+                todo("Document it", "pending")]}),
+            ),
+            answered("t0", false),
+            called("t1", "Bash", &json!({"command": "cargo test parser"})),
+            failure,
+            text("The lexer eats the bracket. Keep a stack of openings."),
+            called("t2", "Edit", &json!({"file_path": world.path("src/parser.rs")})),
+            answered("t2", false),
+            asked("go on"),
+            called("t3", "Edit", &json!({"file_path": world.path("src/lexer.rs")})),
+        ],
+    );
+    world.write(&format!("sessions/{OLD}/status"), "scavenged\n");
+    world.write(&format!("sessions/{OLD}/handoffs/scavenged.md"), "# What it knew\n");
+    world.write(".working-state/current-plan.md", "- [ ] one\n");
+    let said = world.start(ME).unwrap();
+    for part in [
+        "while Edit `src/lexer.rs` was running",
+        "last prompt: \"go on\"",
+        "edited: src/parser.rs",
+        "Its last failure: Bash `cargo test parser` (\"error: expected Eof\")",
+        "task: \"Let the parser nest tokens\"",
+        "open items: \"Say where a bracket was opened\" and 1 more",
+        "last decision: \"Keep a stack of openings\"",
+        "scavenged.md is a hand-off",
+        "current-plan.md has 1 open box",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn of_a_long_transcript_the_first_prompt_is_told_from_its_beginning() {
+    let world = World::new();
+    let filler: Vec<Value> = (0..1_600).map(|_| json!({"type": "system", "x": "y".repeat(1_000)})).collect();
+    let lines = [vec![asked("Port the parser")], filler, vec![asked("and the lexer")]].concat();
+    world.session(OLD, &ended_process(), &lines);
+    let said = world.start(ME).unwrap();
+    assert!(
+        said.contains("last prompt: \"and the lexer\"") && said.contains("Its task: \"Port the parser\"."),
+        "{said}"
+    );
 }
 
 #[test]
