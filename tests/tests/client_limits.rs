@@ -11,8 +11,8 @@ use end_to_end::{
     fake_api::{LimitClaim, Turn, bash, call, text, usage_limit, usage_limit_with, with_usage},
     sandbox::{Login, Sandbox},
     shifted_clock::ShiftedClock,
-    story::{tell_with, version_or_skip},
     stories,
+    story::{tell_with, version_or_skip},
     tmux::Tmux,
     wait::wait_until,
     wiring::Wiring,
@@ -267,9 +267,7 @@ fn every_limit_is_told_by_its_name(sandbox: &Sandbox) {
     let (five, over) = (("representative-claim", "five_hour"), ("overage-status", "rejected"));
     let reset = ("reset", &*soon);
     let why = |reason: &'static str| ("overage-disabled-reason", reason);
-    let cases: &[(&[(&str, &str)], &str, &str)] = &[
-        (&[five, reset], "5-hour limit", "armed (usage_limit)"),
-    ];
+    let cases: &[(&[(&str, &str)], &str, &str)] = &[(&[five, reset], "5-hour limit", "armed (usage_limit)")];
     for (number, (headers, words, wanted)) in cases.iter().enumerate() {
         sandbox.api.script([usage_limit_with(headers)]);
         terminal.submit(&format!("Try {number}"));

@@ -112,8 +112,7 @@ impl User {
                 + "\n",
         )
         .expect("it can be written");
-        let file =
-            json!({ "v": 1, "session_id": id, "process": process, "transcript": transcript, "project": root });
+        let file = json!({ "v": 1, "session_id": id, "process": process, "transcript": transcript, "project": root });
         session.dir.replace("session.json", file.to_string().as_bytes(), false).expect("it can be written");
         session
     }
@@ -147,7 +146,11 @@ fn the_second_names_the_first_and_a_killed_one_is_replaced_at_once() {
     let mut first = user.start();
     let second = user.watch(&["--once"]);
     assert_eq!(second.code(), Some(0), "{}", second.stderr);
-    assert!(second.stdout.starts_with(&format!("already watching: pid {}, since ", first.id())), "{}", second.stdout);
+    assert!(
+        second.stdout.starts_with(&format!("already watching: pid {}, since ", first.id())),
+        "{}",
+        second.stdout
+    );
     let detached = user.said(&["--detach"]);
     assert!(detached.contains(&format!("pid {}", first.id())), "{detached}");
     first.kill().expect("it is ours");
@@ -170,11 +173,13 @@ fn of_many_that_start_at_once_one_watches() {
             command.spawn().expect("`recovery` starts")
         })
         .collect();
-    wait_until(LIMIT, "seven of eight to end", || {
-        all.iter_mut().filter(|child| matches!(child.try_wait(), Ok(None))).count() == 1
-    });
-    let left = all.iter_mut().find(|child| matches!(child.try_wait(), Ok(None))).expect("one is left");
-    wait_until(LIMIT, "it to say so", || user.watcher()["process"]["pid"] == json!(left.id()));
+    let running = |all: &mut Vec<Child>| -> Vec<u32> {
+        let still = |child: &mut Child| matches!(child.try_wait(), Ok(None)).then(|| child.id());
+        all.iter_mut().filter_map(still).collect()
+    };
+    wait_until(LIMIT, "seven of eight to end", || running(&mut all).len() == 1);
+    let left = running(&mut all);
+    wait_until(LIMIT, "it to say so", || user.watcher()["process"]["pid"] == json!(left[0]));
     user.said(&["stop"]);
     for child in &mut all {
         assert_eq!(process::wait(child, LIMIT).and_then(|status| status.code()), Some(0));
@@ -214,11 +219,12 @@ fn one_look_saves_the_dead_and_tells_the_users_program() {
     user.configure(&json!({ "watch": { "notify_command": [hearing] } }).to_string());
     let session = user.lost("s-1");
     let project = user.path("project").display().to_string();
-    let before = files(user.top.path());
+    let mine = |user: &User| [files(&user.path("home")), files(&user.path("project"))];
+    let before = mine(&user);
     let said = user.said(&["--once", "--dry-run", "--project", &project]);
     assert!(said.contains("would be saved"), "{said}");
     assert!(said.contains("no tmux server is running"), "{said}");
-    assert_eq!(files(user.top.path()), before, "a dry run writes nothing");
+    assert_eq!(mine(&user), before, "a dry run writes nothing");
 
     let said = user.said(&["--once", "--project", &project]);
     assert!(said.contains("saved to handoffs/scavenged.md") && said.contains("1 dead"), "{said}");
@@ -226,7 +232,10 @@ fn one_look_saves_the_dead_and_tells_the_users_program() {
     assert!(fs::read_to_string(hand_off).expect("it is there").contains("Sort the drawings"));
     let heard = wait_for(LIMIT, "the user's program", || fs::read_to_string(user.path("home/heard")).ok());
     let heard: Value = serde_json::from_str(&heard).expect("one JSON object");
-    assert_eq!((&heard["v"], &heard["session"], &heard["action"]), (&json!(1), &json!("s-1"), &json!("scavenge")));
+    assert_eq!(
+        (&heard["v"], &heard["session"], &heard["action"]),
+        (&json!(1), &json!("s-1"), &json!("scavenge"))
+    );
     assert_eq!(heard["project"], json!(project));
     let log = user.said(&["log"]);
     assert_eq!(log.lines().count(), 1, "{log}");
@@ -239,7 +248,7 @@ fn one_look_saves_the_dead_and_tells_the_users_program() {
 fn a_program_that_hangs_or_does_not_start_holds_nothing_up() {
     for program in ["/no/such/program", "sleep"] {
         let user = User::new();
-        user.configure(&json!({ "watch": { "notify_command": [program, "600"] } }).to_string());
+        user.configure(&json!({ "watch": { "notify_command": [program, "20"] } }).to_string());
         user.lost("s-1");
         let project = user.path("project").display().to_string();
         let said = user.said(&["--once", "--project", &project]);

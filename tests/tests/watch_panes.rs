@@ -96,18 +96,36 @@ impl Machine {
         let output = self.tmux(
             server,
             &[
-                "new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "100", "-y", "40", "-c", &project, "-s", session,
-                "-n", window, "--", &player, &folder_name,
+                "new-session",
+                "-d",
+                "-P",
+                "-F",
+                "#{pane_id}",
+                "-x",
+                "100",
+                "-y",
+                "40",
+                "-c",
+                &project,
+                "-s",
+                session,
+                "-n",
+                window,
+                "--",
+                &player,
+                &folder_name,
             ],
         );
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let pane = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let played = Played { folder, target: Target { server: self.server(server), pane }, name: server.to_owned() };
+        let played =
+            Played { folder, target: Target { server: self.server(server), pane }, name: server.to_owned() };
         wait_until(LIMIT, "the screen of the player", || {
             let shown = self.tmux(server, &["capture-pane", "-p", "-t", &played.target.pane]);
             let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
             let last = screen.replace("{draft}", "");
-            let last = last.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
+            let last =
+                last.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
             shown.contains(last.trim_start_matches("\u{1b}[39m"))
         });
         played
@@ -151,14 +169,16 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        let Ok(servers) = fs::read_dir(self.path("sockets").join(format!("tmux-{}", rustix_uid()))) else { return };
+        let Ok(servers) = fs::read_dir(self.path("sockets").join(format!("tmux-{}", user_id()))) else {
+            return;
+        };
         for server in servers.flatten() {
             let _ = Command::new(self.program()).arg("-S").arg(server.path()).arg("kill-server").output();
         }
     }
 }
 
-fn rustix_uid() -> u32 {
+fn user_id() -> u32 {
     use std::os::unix::fs::MetadataExt as _;
     fs::metadata("/proc/self").map(|meta| meta.uid()).unwrap_or_default()
 }
@@ -218,8 +238,12 @@ impl Clock for Desk {
         let scene = self.scene.borrow();
         // Long enough for what was sent to be handled and drawn.
         for played in &scene.players {
-            let sent: usize =
-                scene.sent.iter().filter(|(target, _)| *target == played.target).map(|(_, count)| count).sum();
+            let sent: usize = scene
+                .sent
+                .iter()
+                .filter(|(target, _)| *target == played.target)
+                .map(|(_, count)| count)
+                .sum();
             try_wait_for(Duration::from_secs(3), || (played.handled() >= sent).then_some(()));
         }
         thread::sleep(Duration::from_millis(50));
@@ -304,13 +328,18 @@ fn limited() -> String {
 
 fn working() -> String {
     let rule = "─".repeat(100);
-    format!("❯ continue\n\n✻ Baking… (3s)\n\n{rule}\n❯\u{a0}\n{rule}\n  ⏵⏵ bypass permissions on · esc to interrupt\n")
+    format!(
+        "❯ continue\n\n✻ Baking… (3s)\n\n{rule}\n❯\u{a0}\n{rule}\n  ⏵⏵ bypass permissions on · esc to interrupt\n"
+    )
 }
 
 fn menu() -> String {
     let rows = "  ❯ 1. Stop and wait for limit to reset\n    2. Wait here, then continue automatically at 10:20pm\n    \
                 3. Upgrade your plan";
-    screen(&format!("{}\n  What do you want to do?\n\n{rows}\n", "▔".repeat(100)), "  Enter to confirm · Esc to cancel")
+    screen(
+        &format!("{}\n  What do you want to do?\n\n{rows}\n", "▔".repeat(100)),
+        "  Enter to confirm · Esc to cancel",
+    )
 }
 
 fn ticks(watcher: &mut Watcher<Desk>, count: usize) -> Vec<String> {
@@ -342,7 +371,8 @@ fn a_limited_pane_takes_the_text() {
 #[test]
 fn a_text_arrives_as_it_is_written() {
     let Some(machine) = Machine::new() else { return };
-    for text in ["please go on; then stop;", "weiter – bitte", "Enter", "a  b 'c' \"d\" $HOME #{pane_id} %p"] {
+    for text in ["please go on; then stop;", "weiter – bitte", "Enter", "a  b 'c' \"d\" $HOME #{pane_id} %p"]
+    {
         let played = machine.open("words", &format!("s{}", text.len()), "w", &limited());
         fs::write(played.folder.join("after"), working()).expect("the folder is writable");
         let desk = machine.desk(&[&played]);
@@ -356,8 +386,10 @@ fn a_text_arrives_as_it_is_written() {
 #[test]
 fn a_capture_that_changes_between_two_looks_gets_no_key() {
     let Some(machine) = Machine::new() else { return };
-    for (name, change) in [("menu", menu()), ("draft", limited().replace("{draft}", "wait")), ("work", working())] {
-        let played = machine.open("change", name, "w", &limited());
+    for (name, change) in
+        [("menu", menu()), ("draft", limited().replace("{draft}", "wait")), ("work", working())]
+    {
+        let played = machine.open(name, name, "w", &limited());
         let desk = machine.desk(&[&played]);
         let _ = fs::remove_file(machine.path("watch/panes.json"));
         let mut watcher = machine.watcher(&desk, Settings::default());
@@ -378,7 +410,6 @@ fn a_capture_that_changes_between_two_looks_gets_no_key() {
         let told = ticks(&mut watcher, LOOKS);
         assert_eq!((played.prompts(), played.handled()), (vec![], 0), "{name} {told:?}");
         assert!(told.iter().any(|line| line.contains("changed between two looks")), "{name} {told:?}");
-        machine.tmux("change", &["kill-server"]);
     }
 }
 
@@ -387,8 +418,8 @@ fn a_pane_that_is_killed_or_scrolled_between_look_and_key_gets_none() {
     let Some(machine) = Machine::new() else { return };
     for command in ["kill-pane", "copy-mode", "respawn-pane"] {
         // Another pane keeps the server alive.
-        let other = machine.open("kill", "other", "w", "idle\n");
-        let played = machine.open("kill", "main", "w", &limited());
+        let other = machine.open(command, "other", "w", "idle\n");
+        let played = machine.open(command, "main", "w", &limited());
         let desk = machine.desk(&[&played]);
         let _ = fs::remove_file(machine.path("watch/panes.json"));
         let mut watcher = machine.watcher(&desk, Settings::default());
@@ -409,7 +440,6 @@ fn a_pane_that_is_killed_or_scrolled_between_look_and_key_gets_none() {
         let told = ticks(&mut watcher, 2);
         assert!(played.prompts().is_empty() && other.prompts().is_empty(), "{command} {told:?}");
         assert!(told.iter().any(|line| line.contains("not sent")), "{command} {told:?}");
-        machine.tmux("kill", &["kill-server"]);
     }
 }
 
@@ -429,8 +459,10 @@ fn the_same_pane_id_on_two_servers_is_two_panes() {
 #[test]
 fn a_menu_is_answered_only_if_allowed_and_on_its_first_row() {
     let Some(machine) = Machine::new() else { return };
-    for (allowed, row, wanted) in [(false, menu(), 0), (true, menu(), 1), (true, moved(&menu()), 0)] {
-        let played = machine.open("menu", "main", "w", &row);
+    for (name, allowed, row, wanted) in
+        [("off", false, menu(), 0), ("on", true, menu(), 1), ("other", true, moved(&menu()), 0)]
+    {
+        let played = machine.open(name, "main", "w", &row);
         fs::write(played.folder.join("after"), working()).expect("the folder is writable");
         let mut desk = machine.desk(&[&played]);
         desk.clients[0].status = Some("waiting".into());
@@ -440,7 +472,6 @@ fn a_menu_is_answered_only_if_allowed_and_on_its_first_row() {
         let told = ticks(&mut machine.watcher(&desk, settings), LOOKS);
         assert_eq!(played.prompts(), vec![String::new(); wanted], "{told:?}");
         assert_eq!(played.handled(), wanted);
-        machine.tmux("menu", &["kill-server"]);
     }
 }
 
@@ -460,7 +491,9 @@ fn a_client_that_ended_leaves_a_shell_and_gets_nothing() {
     let pane = played.target.pane.as_str();
     let received = machine.path("typed");
     let line = format!("cat {} -; exec cat >{}", played.folder.join("screen").display(), received.display());
-    assert!(machine.tmux("shell", &["respawn-pane", "-k", "-t", pane, "--", "sh", "-c", &line]).status.success());
+    assert!(
+        machine.tmux("shell", &["respawn-pane", "-k", "-t", pane, "--", "sh", "-c", &line]).status.success()
+    );
     let told = ticks(&mut watcher, LOOKS);
     assert!(fs::read(&received).unwrap_or_default().is_empty(), "{told:?}");
     assert!(played.prompts().is_empty());
@@ -477,7 +510,9 @@ fn what_tmux_cannot_say_is_unknown() {
     assert_eq!(tmux.own_server(), Ok(played.target.server.clone()));
     // A server that ended leaves its socket behind; so does one that was killed.
     machine.tmux("default", &["kill-server"]);
-    wait_until(LIMIT, "the end of the server", || tmux.panes(&played.target.server) == Err(TerminalError::NoServer));
+    wait_until(LIMIT, "the end of the server", || {
+        tmux.panes(&played.target.server) == Err(TerminalError::NoServer)
+    });
     // One that does not answer.
     let hanging = machine.path("path/hanging");
     fs::write(&hanging, "#!/bin/sh\nexec sleep 60\n").expect("the folder is writable");

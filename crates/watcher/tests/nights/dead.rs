@@ -68,23 +68,39 @@ fn what_only_looks_dead_is_left_alone() {
     type Prepare = fn(&Night);
     let rows: [(&str, Prepare, &str); 7] = [
         ("idle", |_| {}, "idle"),
-        ("killed, damaged heartbeat", |night| {
-            night.stage().kill("%1");
-            fs::write(night.session_folder("session-1").join("heartbeat"), "soon\n").unwrap();
-        }, "unknown"),
-        ("killed, a heartbeat of tomorrow", |night| {
-            night.stage().kill("%1");
-            fs::write(night.session_folder("session-1").join("heartbeat"), "1772900000\n").unwrap();
-        }, "unknown"),
-        ("nobody can judge its process, its pane is gone", |night| {
-            let pid = night.stage().client("%1").pid;
-            night.stage().hidden.insert(pid);
-            night.stage().close("%1");
-        }, "unknown"),
-        ("nobody can judge its process, its pane is there", |night| {
-            let pid = night.stage().client("%1").pid;
-            night.stage().hidden.insert(pid);
-        }, "idle"),
+        (
+            "killed, damaged heartbeat",
+            |night| {
+                night.stage().kill("%1");
+                fs::write(night.session_folder("session-1").join("heartbeat"), "soon\n").unwrap();
+            },
+            "unknown",
+        ),
+        (
+            "killed, a heartbeat of tomorrow",
+            |night| {
+                night.stage().kill("%1");
+                fs::write(night.session_folder("session-1").join("heartbeat"), "1772900000\n").unwrap();
+            },
+            "unknown",
+        ),
+        (
+            "nobody can judge its process, its pane is gone",
+            |night| {
+                let pid = night.stage().client("%1").pid;
+                night.stage().hidden.insert(pid);
+                night.stage().close("%1");
+            },
+            "unknown",
+        ),
+        (
+            "nobody can judge its process, its pane is there",
+            |night| {
+                let pid = night.stage().client("%1").pid;
+                night.stage().hidden.insert(pid);
+            },
+            "idle",
+        ),
         ("ended", |night| mark(night, Status::Ended), ""),
         ("superseded", |night| mark(night, Status::Superseded), ""),
     ];
@@ -133,7 +149,8 @@ fn without_an_answer_of_the_server_nobody_is_an_orphan() {
     let mut night = dying();
     night.hooked("%2");
     let folder = night.session_folder("session-1");
-    let mut file: SessionFile = serde_json::from_slice(&fs::read(folder.join("session.json")).unwrap()).unwrap();
+    let mut file: SessionFile =
+        serde_json::from_slice(&fs::read(folder.join("session.json")).unwrap()).unwrap();
     file.tmux.as_mut().unwrap().socket = None;
     night.write_session("session-1", &file);
     night.stage().client("%1").writes_file = false;

@@ -96,8 +96,7 @@ fn an_old_client_that_does_not_say_what_it_does_needs_trust() {
         night.stage().client("%1").deaf_enters = 1;
         limit(&night, "%1", "You've hit your session limit · resets 10:20pm (UTC)", View::Line);
         let told = night.until(22, 40);
-        let wanted: &[&str] =
-            if trust { &["%1 text continue", "%1 enter", "%1 enter"] } else { &[] };
+        let wanted: &[&str] = if trust { &["%1 text continue", "%1 enter", "%1 enter"] } else { &[] };
         assert_eq!(night.keys(), wanted, "{told:?}");
         if !trust {
             assert_eq!(told.len(), 1, "{told:?}");
@@ -307,7 +306,8 @@ fn overloaded(front: bool) -> Night {
     night.hooked("%1");
     night.stage().place("%1").in_front = front;
     let now = night.now();
-    let again = || crate::client::Ending::Failed { class: "overload", text: OVERLOAD.into(), view: View::Line };
+    let again =
+        || crate::client::Ending::Failed { class: "overload", text: OVERLOAD.into(), view: View::Line };
     let mut stage = night.stage();
     let client = stage.client("%1");
     client.fail(now, "overload", OVERLOAD, View::Line);
@@ -363,7 +363,8 @@ fn a_day_has_so_many_keys() {
         }
     }
     assert_eq!(night.keys(), ["%1 text continue", "%1 enter"].repeat(3));
-    let said = night.stage().heard.iter().filter(|act| act["result"].as_str().unwrap().contains("a day")).count();
+    let said =
+        night.stage().heard.iter().filter(|act| act["result"].as_str().unwrap().contains("a day")).count();
     assert!(said >= 1);
 }
 

@@ -88,7 +88,11 @@ fn crowd() -> Night {
     let night = Night::new();
     for number in 0..200 {
         let id = format!("%{number}");
-        if number % 4 == 3 { night.bare(&id) } else { night.hooked(&id) }
+        if number % 4 == 3 {
+            night.bare(&id)
+        } else {
+            night.hooked(&id)
+        }
         if number % 10 == 0 {
             limit(&night, &id, BANNER, View::Line);
         }
@@ -113,7 +117,10 @@ fn a_tick_over_two_hundred_panes_is_cheap() {
     let before = cpu_ns();
     night.minutes(10);
     let tick_ms = (cpu_ns() - before) / 10 / 1_000_000;
-    eprintln!("200 panes, 500 session folders: {tick_ms} ms of processor a tick, {} KiB resident", resident_kib());
+    eprintln!(
+        "200 panes, 500 session folders: {tick_ms} ms of processor a tick, {} KiB resident",
+        resident_kib()
+    );
     assert!(tick_ms <= 1_000);
     assert!(resident_kib() <= 40 * 1_024);
 }

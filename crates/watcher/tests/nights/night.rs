@@ -104,10 +104,7 @@ impl Night {
 
     pub(crate) fn watcher(&mut self) -> &mut Watcher<World> {
         if self.watcher.is_none() {
-            let env = Env::of(&[
-                (env::HOME, self.top.path().as_os_str()),
-                (env::TZ, OsStr::new("UTC")),
-            ]);
+            let env = Env::of(&[(env::HOME, self.top.path().as_os_str()), (env::TZ, OsStr::new("UTC"))]);
             let which = Which::Given(vec![self.project.clone()]);
             let dir = Dir::open(&self.folder()).ok();
             let world = World(Rc::clone(&self.stage));

@@ -22,8 +22,8 @@ fn screen() -> impl Strategy<Value = String> {
     ];
     let row = "[A-Z][a-z ]{2,30}";
     let sign = prop_oneof![Just("❯"), Just(">"), Just("›")];
-    let rows = (prop::collection::vec(row, 2..6), any::<prop::sample::Index>(), sign, any::<bool>()).prop_map(
-        |(rows, at, sign, numbered)| {
+    let rows = (prop::collection::vec(row, 2..6), any::<prop::sample::Index>(), sign, any::<bool>())
+        .prop_map(|(rows, at, sign, numbered)| {
             let at = at.index(rows.len());
             let row = |(index, text): (usize, &String)| {
                 let mark = if index == at { sign } else { " " };
@@ -31,8 +31,7 @@ fn screen() -> impl Strategy<Value = String> {
                 format!("  {mark} {number}{text}")
             };
             rows.iter().enumerate().map(row).collect::<Vec<_>>().join("\n")
-        },
-    );
+        });
     let title = prop_oneof![
         Just(" Do you want to proceed?"),
         Just(" What do you want to do?"),
@@ -46,8 +45,9 @@ fn screen() -> impl Strategy<Value = String> {
         Just("  ↑/↓ to select"),
     ];
     let top = prop_oneof![Just(rule), Just("▔".repeat(100)), Just("╭".to_owned() + &"─".repeat(98) + "╮")];
-    (prop::collection::vec(line, 0..20), top, title, rows, end)
-        .prop_map(|(above, top, title, rows, end)| format!("{}\n{top}\n{title}\n\n{rows}\n\n{end}\n", above.join("\n")))
+    (prop::collection::vec(line, 0..20), top, title, rows, end).prop_map(|(above, top, title, rows, end)| {
+        format!("{}\n{top}\n{title}\n\n{rows}\n\n{end}\n", above.join("\n"))
+    })
 }
 
 fn config(cases: u32) -> ProptestConfig {

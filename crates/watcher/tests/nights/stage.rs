@@ -351,9 +351,10 @@ impl Processes for World {
 
     fn descends(&self, pid: u32, ancestor: u32) -> Option<bool> {
         let stage = self.0.borrow();
-        let place = stage.places.iter().find(
-            |place| matches!(&place.inside, Inside::Client(client) if client.pid == pid),
-        );
+        let place = stage
+            .places
+            .iter()
+            .find(|place| matches!(&place.inside, Inside::Client(client) if client.pid == pid));
         place.map(|place| place.pid == ancestor)
     }
 }
