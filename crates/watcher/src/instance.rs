@@ -94,7 +94,7 @@ fn read(dir: &Dir) -> Option<Incumbent> {
 mod tests {
     use super::*;
 
-    fn fs2_shared(path: &std::path::Path) -> std::fs::File {
+    fn asking(path: &std::path::Path) -> std::fs::File {
         let file = std::fs::File::open(path).unwrap();
         file.lock_shared().unwrap();
         file
@@ -115,7 +115,8 @@ mod tests {
         drop(held);
         assert_eq!(incumbent(&dir), None);
         // Somebody who asks holds the lock for a moment: he is not taken for a watcher.
-        let asking = fs2_shared(&top.path().join(PID_FILE));
+        std::fs::write(top.path().join(PID_FILE), "").unwrap();
+        let asking = asking(&top.path().join(PID_FILE));
         let waiting = thread::spawn(move || {
             thread::sleep(Duration::from_millis(50));
             drop(asking);
