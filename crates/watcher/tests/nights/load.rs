@@ -27,18 +27,18 @@ fn cpu_ns() -> u64 {
 /// Ticks while a pane closes and another opens every other minute; every seventh is limited, every fifth is killed.
 fn soak(ticks: usize) -> [(usize, u64, u64); 2] {
     let mut night = Night::new();
-    let mut next = 0;
+    let mut next = 0_usize;
     let mut figures = Vec::new();
     for tick in 0..ticks {
-        if tick % 2 == 0 {
+        if tick.is_multiple_of(2) {
             let id = format!("%{next}");
             night.hooked(&id);
-            if next % 7 == 0 {
+            if next.is_multiple_of(7) {
                 limit(&night, &id, BANNER, View::Line);
             }
             if next >= PANES {
                 let old = format!("%{}", next - PANES);
-                if (next - PANES) % 5 == 0 {
+                if (next - PANES).is_multiple_of(5) {
                     night.stage().kill(&old);
                 }
                 night.stage().close(&old);
@@ -73,7 +73,6 @@ fn the_memory_of_panes_stops_growing() {
 
 #[test]
 #[ignore = "takes minutes without optimisation; prints figures"]
-#[expect(clippy::print_stderr, reason = "figures for a person")]
 fn nothing_grows_over_ten_thousand_ticks() {
     let [early, late] = soak(10_000);
     eprintln!("remembered, bytes on disk, resident KiB: after 5,000 ticks {early:?}, after 10,000 {late:?}");
@@ -110,7 +109,6 @@ fn crowd() -> Night {
 
 #[test]
 #[ignore = "judges an optimised build; prints figures"]
-#[expect(clippy::print_stderr, reason = "figures for a person")]
 fn a_tick_over_two_hundred_panes_is_cheap() {
     let mut night = crowd();
     night.minutes(2);
