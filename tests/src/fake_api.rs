@@ -23,8 +23,7 @@ pub use self::{
     request::{ApiRequest, HookContext, Sender},
     turn::{
         LimitClaim, ToolCall, Turn, agent, bash, call, calls, edit, mcp, overloaded, read, status, text,
-        too_many_requests, tool, usage_limit,
-        usage_limit_with, with_usage,
+        too_many_requests, tool, usage_limit, usage_limit_with, with_usage,
     },
 };
 

@@ -2,7 +2,11 @@
 
 use std::{env, thread};
 
-use crate::{client::{Client, ClientError}, sandbox::Sandbox, wiring::Wiring};
+use crate::{
+    client::{Client, ClientError},
+    sandbox::Sandbox,
+    wiring::Wiring,
+};
 
 /// Returns the client for a test. Without one the test fails under `CI=true`, else it is skipped: a line names it.
 #[track_caller]

@@ -166,9 +166,8 @@ pub fn with_usage(turn: Turn, unified: &[(&str, &str)]) -> Turn {
 }
 
 fn unified_headers(unified: &[(&str, &str)]) -> Vec<(String, String)> {
-    let header = |(name, value): &(&str, &str)| {
-        (format!("anthropic-ratelimit-unified-{name}"), (*value).to_owned())
-    };
+    let header =
+        |(name, value): &(&str, &str)| (format!("anthropic-ratelimit-unified-{name}"), (*value).to_owned());
     unified.iter().map(header).collect()
 }
 
