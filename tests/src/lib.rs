@@ -26,6 +26,7 @@ pub mod fake_api;
 pub mod hook_project;
 pub mod mcp_server;
 pub mod process;
+pub mod recording;
 pub mod sandbox;
 pub mod session;
 pub mod shifted_clock;

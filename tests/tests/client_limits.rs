@@ -345,11 +345,7 @@ fn what_is_no_usage_limit_is_not_taken_for_one(sandbox: &Sandbox) {
     let cases = [
         (with_usage(text("One."), &warning), "used 91% of your 5-hour limit", ""),
         (with_usage(text("Two."), &credits), "now using usage credits", ""),
-        (
-            too_many_requests(),
-            "not your usage limit",
-            "overloaded (request_limit): trying again is switched off",
-        ),
+        (too_many_requests(), "not your usage limit", "overloaded (overload): trying again is switched off"),
         (overloaded(), "529", "overloaded (overload): trying again is switched off"),
         (status(401, "authentication_error", "OAuth token has expired"), "/login", "failed (auth): "),
     ];
