@@ -14,6 +14,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use chrono::{DateTime, SecondsFormat};
 use serde_json::{Value, json};
 
 use crate::{
@@ -215,12 +216,13 @@ fn captures(scene: &Scene, sandbox: &Sandbox, terminal: &Tmux, version: &str, ri
             wait_until_still(terminal);
         }
         let args: Vec<&str> = ["capture-pane"].into_iter().chain(form.split(' ')).collect();
-        let text = normalised(&terminal.tmux(&args), sandbox);
+        let text = format!("{}\n", normalised(terminal.tmux(&args).trim_end_matches('\n'), sandbox));
         let facts = terminal.tmux(&["display-message", "-p", "#{pane_in_mode} #{pane_current_command}"]);
         let (in_mode, foreground) = facts.trim().split_once(' ').unwrap_or(("0", ""));
         let client = sandbox.live_sessions().into_iter().next().unwrap_or_default();
         let failure = sandbox.recorded(&sandbox.scratch(), "StopFailure").pop().map(|payload| {
-            json!({ "error": payload["error"], "last_assistant_message": payload["last_assistant_message"] })
+            let told = payload["last_assistant_message"].as_str().map(|told| normalised(told, sandbox));
+            json!({ "error": payload["error"], "last_assistant_message": told })
         });
         let row = json!({
             "name": format!("{}-{version}{suffix}", scene.name),
@@ -258,15 +260,14 @@ fn wait_until_still(terminal: &Tmux) {
     });
 }
 
-/// Nothing of this machine in it, and no blank lines at its end.
+/// Nothing of this machine in it.
 fn normalised(text: &str, sandbox: &Sandbox) -> String {
     let project = sandbox.project();
     let root = project.parent().unwrap_or(&project).display().to_string();
     let place = FOLDER.get(..root.len()).unwrap_or(FOLDER);
     let address = sandbox.api.base_url();
     let port = address.rsplit(':').next().unwrap_or_default();
-    let text = text.replace(&root, place).replace(&format!(":{port}"), ":40000");
-    format!("{}\n", text.trim_end_matches('\n'))
+    text.replace(&root, place).replace(&format!(":{port}"), ":40000")
 }
 
 /// Writes the text and the row; a row of the same name is replaced.
@@ -289,38 +290,13 @@ fn now_s() -> u64 {
 
 /// `2026-11-30T20:45:02Z`.
 fn rfc3339(epoch_s: u64) -> String {
-    let (year, month, day) = date_of(epoch_s / 86_400);
-    let second = epoch_s % 86_400;
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3_600, second / 60 % 60, second % 60)
-}
-
-/// The date of a day since 1970-01-01: years are counted off, this is for our own century.
-fn date_of(mut day: u64) -> (u64, u64, u64) {
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let mut year = 1970;
-    while day >= 365 + u64::from(is_leap(year)) {
-        day -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(is_leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if day < length {
-            break;
-        }
-        day -= length;
-        month += 1;
-    }
-    (year, month, day + 1)
+    let at = i64::try_from(epoch_s).ok().and_then(|epoch_s| DateTime::from_timestamp(epoch_s, 0));
+    at.unwrap_or_default().to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// Reads what [`rfc3339`] writes.
 fn from_rfc3339(text: &str) -> Option<u64> {
-    let numbers: Vec<u64> = text.split(['-', 'T', ':', 'Z']).filter_map(|part| part.parse().ok()).collect();
-    let [year, month, day, hour, minute, second] = *numbers.as_slice() else { return None };
-    let days =
-        (365 * year.checked_sub(1970)?..).take(800).find(|days| date_of(*days) == (year, month, day))?;
-    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
+    u64::try_from(DateTime::parse_from_rfc3339(text).ok()?.timestamp()).ok()
 }
 
 /// Waits for a condition of a scene without failing.
@@ -333,18 +309,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instants_are_written_and_read() {
-        for (epoch_s, text) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_399, "2000-02-28T23:59:59Z"),
-            (951_868_799, "2000-02-29T23:59:59Z"),
-            (951_868_800, "2000-03-01T00:00:00Z"),
-            (1_798_761_599, "2026-12-31T23:59:59Z"),
+    fn what_is_read_otherwise_is_found() {
+        let rule = "─".repeat(40);
+        let banner = "❯ Begin\n  ⎿ \u{a0}You've hit your 5-hour limit · resets 10:20pm (UTC)";
+        let mut capture = Capture {
+            text: format!("{banner}\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts\n"),
+            row: json!({
+                "now": "2026-11-30T20:45:02Z", "in_mode": false, "foreground": "claude", "columns": 100,
+                "lines": 50, "zone": "UTC", "capture": "-p", "client": "2.1.332", "status": "idle",
+                "verdicts": ["limited"], "kind": "usage_limit", "marker_row": null, "keys": ["none"],
+                "reset_at": "2026-11-30T22:20:00Z", "keys_after_reset": ["resume_once"],
+            }),
+        };
+        assert_eq!(capture.faults(), Vec::<String>::new());
+        for (field, wrong, word) in [
+            ("verdicts", json!(["working"]), "verdict"),
+            ("kind", json!("billing"), "kind"),
+            ("marker_row", json!("a row"), "marker"),
+            ("keys", json!(["enter_once"]), "keys"),
+            ("reset_at", json!("2026-11-30T22:21:00Z"), "reset"),
+            ("keys_after_reset", json!(["none"]), "keys after the reset"),
         ] {
-            assert_eq!(rfc3339(epoch_s), text);
-            assert_eq!(from_rfc3339(text), Some(epoch_s), "{text}");
+            let right = std::mem::replace(&mut capture.row[field], wrong);
+            let faults = capture.faults();
+            assert!(faults.len() == 1 && faults[0].starts_with(&format!("{word} ")), "{field}: {faults:?}");
+            capture.row[field] = right;
         }
-        assert_eq!(from_rfc3339("2026-13-01T00:00:00Z"), None);
     }
 
     #[test]

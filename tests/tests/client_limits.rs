@@ -273,6 +273,9 @@ fn would_do(sandbox: &Sandbox) -> String {
     line.and_then(|line| line.split_once(": ")).map(|(_, what)| what.to_owned()).unwrap_or_default()
 }
 
+/// Header lines of a limit, without the beginning they share.
+type Headers<'h> = &'h [(&'h str, &'h str)];
+
 fn every_limit_is_told_by_its_name(sandbox: &Sandbox) {
     sandbox.log_in(Login::Subscription);
     let terminal = sandbox.terminal(&[]);
@@ -284,7 +287,7 @@ fn every_limit_is_told_by_its_name(sandbox: &Sandbox) {
     let model = "armed (model_limit), resets ";
     // The window's reset ends none of these.
     let others = "armed (billing): the client continues by itself";
-    let cases: [(&[(&str, &str)], &str, &str); 18] = [
+    let cases: [(Headers<'_>, &str, &str); 18] = [
         (&[claim("five_hour"), reset], "hit your 5-hour limit · resets", usage),
         (&[claim("seven_day"), reset], "hit your weekly limit · resets", usage),
         (&[claim("seven_day_opus"), reset], "hit your Opus limit · resets", model),

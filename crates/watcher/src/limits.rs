@@ -12,8 +12,8 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use rules::api::ApiClass;
 use rules::liveness::Process;
 use screens::{Answer, Content, Keys, Look, State};
-use session_state::{Now, heartbeat};
 use session_state::client_sessions::ClientSession;
+use session_state::{Now, heartbeat};
 
 use crate::evidence::Evidence;
 use crate::pane::{Pane, Server, Target};
