@@ -350,7 +350,15 @@ fn what_is_no_usage_limit_is_not_taken_for_one(sandbox: &Sandbox) {
         (with_usage(text("Two."), &credits), "now using usage credits", ""),
         (too_many_requests(), "not your usage limit", "overloaded (overload): trying again is switched off"),
         (overloaded(), "529", "overloaded (overload): trying again is switched off"),
-        (status(401, "authentication_error", "OAuth token has expired"), "/login", "failed (auth): "),
+        (
+            status(
+                400,
+                "invalid_request_error",
+                "Your credit balance is too low to access the Anthropic API.",
+            ),
+            "redit balance",
+            "failed (billing): waiting does not mend this",
+        ),
     ];
     for (answer, words, wanted) in cases {
         sandbox.api.script([answer]);
