@@ -83,7 +83,8 @@ pub(super) const ALL: &[Scene] = &[
         is_still: false,
         is_in: always,
         provoke: |sandbox, _| {
-            let terminal = asked(sandbox, call(bash("sleep 300")), "esc to interrupt");
+            // A lone `sleep` is refused.
+            let terminal = asked(sandbox, call(bash("echo begun; sleep 300; true")), "esc to interrupt");
             (terminal, Right { verdicts: &["working"], ..NOTHING })
         },
     },
