@@ -64,6 +64,8 @@ pub struct Right {
     marker_row: Option<&'static str>,
     keys: &'static [&'static str],
     keys_after_reset: &'static [&'static str],
+    /// After the back-off, where trying again is switched on.
+    keys_after_backoff: Option<&'static str>,
 }
 
 /// A state that can be provoked.
@@ -243,6 +245,7 @@ fn captures(scene: &Scene, sandbox: &Sandbox, terminal: &Tmux, version: &str, ri
             "marker_row": right.marker_row,
             "keys": right.keys,
             "keys_after_reset": right.keys_after_reset,
+            "keys_after_backoff": right.keys_after_backoff,
         });
         Capture { row, text }
     };
@@ -274,13 +277,12 @@ fn normalised(text: &str, sandbox: &Sandbox) -> String {
 fn keep(folder: &Path, capture: &Capture) {
     fs::write(folder.join(format!("{}.txt", capture.name())), &capture.text).expect("the folder is writable");
     let index = folder.join(INDEX);
-    let mut rows: Vec<Value> =
-        fs::read(&index).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    match rows.iter_mut().find(|row| row["name"] == capture.row["name"]) {
-        Some(row) => *row = capture.row.clone(),
-        None => rows.push(capture.row.clone()),
-    }
-    let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
+    // Line by line: the rows of others stay as they are.
+    let rows = fs::read_to_string(&index).unwrap_or_default();
+    let rows = rows.lines().map(|line| line.trim_end_matches(',')).filter(|line| {
+        serde_json::from_str::<Value>(line).is_ok_and(|row| row["name"] != capture.row["name"])
+    });
+    let lines: Vec<String> = rows.map(str::to_owned).chain([capture.row.to_string()]).collect();
     fs::write(index, format!("[\n{}\n]\n", lines.join(",\n"))).expect("the folder is writable");
 }
 

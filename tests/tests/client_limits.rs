@@ -29,6 +29,8 @@ const CONTINUES_WITHIN: Duration = Duration::from_secs(150);
 /// The latest moment after a reset at which a session is due: the margin of 180 s and the spread of 120 s.
 const SURELY_DUE_S: u64 = 310;
 const HOUR_S: u64 = 3_600;
+/// The client refuses a lone `sleep`.
+const LONG_COMMAND: &str = "echo begun; sleep 300; true";
 /// What is typed.
 const RESUME_TEXT: &str = "continue";
 /// Begins what the client types when it continues by itself.
@@ -99,7 +101,7 @@ fn menu_is_open(screen: &str) -> bool {
 }
 
 fn nothing_is_typed_while_no_limit_holds(sandbox: &Sandbox) {
-    sandbox.api.script([text("The usage limit is a table in the database."), call(bash("sleep 300"))]);
+    sandbox.api.script([text("The usage limit is a table in the database."), call(bash(LONG_COMMAND))]);
     let terminal = sandbox.terminal(&[]);
     terminal.submit("What is limited?");
     wait_for_status(sandbox, "idle");
@@ -110,15 +112,18 @@ fn nothing_is_typed_while_no_limit_holds(sandbox: &Sandbox) {
     wait_for_status(sandbox, "busy");
     watching.wait_for_looks(2);
     assert_eq!(sandbox.watch().status()["last_tick"]["panes"], json!([]));
+    assert_eq!(sandbox.live_sessions()[0]["status"], "busy", "it worked all the time");
     drop(terminal);
 
     sandbox.api.script([call(bash("touch asked-for"))]);
     let terminal = sandbox.terminal(&["--permission-mode", "default"]);
     terminal.submit("Touch it");
     terminal.wait_for_text("Do you want to proceed?");
-    let before = terminal.screen();
+    // The call above the question blinks.
+    let question = || terminal.screen().split_once("Do you want").map(|(_, question)| question.to_owned());
+    let before = question();
     watching.wait_for_looks(2);
-    assert_eq!(terminal.screen(), before);
+    assert_eq!(question(), before);
     assert!(!sandbox.project().join("asked-for").exists());
     let status = sandbox.watch().status();
     assert_eq!(status["last_tick"]["panes"][0]["state"], "question", "{status}");
@@ -350,7 +355,15 @@ fn what_is_no_usage_limit_is_not_taken_for_one(sandbox: &Sandbox) {
         (with_usage(text("Two."), &credits), "now using usage credits", ""),
         (too_many_requests(), "not your usage limit", "overloaded (overload): trying again is switched off"),
         (overloaded(), "529", "overloaded (overload): trying again is switched off"),
-        (status(401, "authentication_error", "OAuth token has expired"), "/login", "failed (auth): "),
+        (
+            status(
+                400,
+                "invalid_request_error",
+                "Your credit balance is too low to access the Anthropic API.",
+            ),
+            "redit balance",
+            "failed (billing): waiting does not mend this",
+        ),
     ];
     for (answer, words, wanted) in cases {
         sandbox.api.script([answer]);

@@ -27,6 +27,7 @@ const NOTHING: Right = Right {
     marker_row: None,
     keys: NO_KEYS,
     keys_after_reset: NO_KEYS,
+    keys_after_backoff: None,
 };
 
 fn limited(kind: &'static str, reset_s: Option<u64>) -> Right {
@@ -82,7 +83,8 @@ pub(super) const ALL: &[Scene] = &[
         is_still: false,
         is_in: always,
         provoke: |sandbox, _| {
-            let terminal = asked(sandbox, call(bash("sleep 300")), "esc to interrupt");
+            // A lone `sleep` is refused.
+            let terminal = asked(sandbox, call(bash("echo begun; sleep 300; true")), "esc to interrupt");
             (terminal, Right { verdicts: &["working"], ..NOTHING })
         },
     },
@@ -240,7 +242,10 @@ pub(super) const ALL: &[Scene] = &[
         is_still: true,
         is_in: always,
         provoke: |sandbox, _| {
-            (asked(sandbox, overloaded(), "529"), Right { kind: Some("overload"), ..NOTHING })
+            (
+                asked(sandbox, overloaded(), "529"),
+                Right { kind: Some("overload"), keys_after_backoff: Some("resume_once"), ..NOTHING },
+            )
         },
     },
     Scene {
