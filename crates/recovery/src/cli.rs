@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    explain::ExplainArguments, install::InstallArguments, reset::ResetArguments, resume::ResumeArguments,
+    change::ChangeArguments, explain::ExplainArguments, install::InstallArguments, reset::ResetArguments,
+    resume::ResumeArguments, resume_probe::ResumeProbeArguments, run::RunArguments,
     uninstall::UninstallArguments, watch::WatchArguments, workflow::WorkflowArguments,
 };
 
@@ -27,9 +28,12 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     Install(InstallArguments),
     Uninstall(UninstallArguments),
-    Watch(WatchArguments),
     Resume(ResumeArguments),
+    Watch(WatchArguments),
+    Workflow(WorkflowArguments),
+    Run(RunArguments),
+    Change(ChangeArguments),
+    ResumeProbe(ResumeProbeArguments),
     Explain(ExplainArguments),
     Reset(ResetArguments),
-    Workflow(WorkflowArguments),
 }

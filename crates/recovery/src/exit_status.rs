@@ -11,6 +11,10 @@ pub(crate) enum ExitStatus {
     Failure,
     /// 2: the command line or the question on standard input makes no sense.
     Usage,
+    /// 3: somebody else has claimed the run; nothing was done, and trying again is no answer.
+    Claimed,
+    /// 4: the progress that was asked for is not confirmed.
+    NotConfirmed,
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -19,6 +23,8 @@ impl From<ExitStatus> for ExitCode {
             ExitStatus::Success => Self::SUCCESS,
             ExitStatus::Failure => Self::from(1),
             ExitStatus::Usage => Self::from(2),
+            ExitStatus::Claimed => Self::from(3),
+            ExitStatus::NotConfirmed => Self::from(4),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod backup;
 mod binaries;
+mod change;
 mod cli;
 mod client_version;
 mod environment;
@@ -16,6 +17,8 @@ mod project;
 mod purge;
 mod reset;
 mod resume;
+mod resume_probe;
+mod run;
 mod scope;
 mod settings;
 mod uninstall;
@@ -56,5 +59,8 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<ExitStatus> {
         Verb::Watch(arguments) => watch::run(&arguments, &environment()?, printer),
         Verb::Reset(arguments) => reset::run(&arguments, &environment()?, printer),
         Verb::Workflow(arguments) => workflow::run(&arguments, &environment()?, printer),
+        Verb::Change(arguments) => change::run(&arguments, &environment()?, printer),
+        Verb::ResumeProbe(arguments) => resume_probe::run(&arguments, &environment()?, printer),
+        Verb::Run(arguments) => run::run(&arguments, &environment()?, printer),
     }
 }

@@ -71,3 +71,15 @@ pub(crate) fn leave_terminal() -> io::Result<()> {
 pub(crate) fn leave_terminal() -> io::Result<()> {
     Ok(())
 }
+
+/// Returns the number of the process that started this one.
+#[cfg(unix)]
+pub(crate) fn parent_process() -> Option<u32> {
+    Some(std::os::unix::process::parent_id())
+}
+
+/// Returns nothing: the standard library does not tell.
+#[cfg(not(unix))]
+pub(crate) fn parent_process() -> Option<u32> {
+    None
+}

@@ -29,6 +29,8 @@ pub const TMUX_PANE: &str = "TMUX_PANE";
 pub const TMUX_TMPDIR: &str = "TMUX_TMPDIR";
 /// The zone of this host.
 pub const TZ: &str = "TZ";
+/// Replaces `~/.workflow-mcp`, the registry of another system's runs.
+pub const WORKFLOW_MCP_HOME: &str = "WORKFLOW_MCP_HOME";
 /// Folder of the user's configuration.
 pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Folder of what programs remember for the user.

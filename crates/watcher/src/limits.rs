@@ -12,8 +12,8 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use rules::api::ApiClass;
 use rules::liveness::Process;
 use screens::{Answer, Keys, Look, Outcome, State};
-use session_state::Now;
 use session_state::client_sessions::ClientSession;
+use session_state::{Now, heartbeat};
 
 use crate::evidence::Evidence;
 use crate::pane::{Pane, Server, Target};
@@ -54,6 +54,11 @@ impl Case<'_> {
     fn session(&self) -> Option<&str> {
         let known = self.known.map(|known| known.id.as_str());
         known.or_else(|| self.client.map(|client| client.session_id.as_str()))
+    }
+
+    /// The last sign of life that its hooks left. A client that stands at a limit leaves none.
+    fn beat(&self) -> Option<i64> {
+        self.known.and_then(|known| heartbeat::last(&known.session.dir))
     }
 
     /// What the reading of its screen is told beside the text.
@@ -357,6 +362,7 @@ impl<W: World> Watcher<W> {
         if let Err(reason) = self.same_pane(case) {
             return format!("the text was typed, then {reason}: no Enter");
         }
+        let beat = case.beat();
         if let Err(error) = self.world.press_enter(&case.target) {
             return format!("Enter may not have arrived: {error}");
         }
@@ -369,6 +375,10 @@ impl<W: World> Watcher<W> {
             waited += LOOK;
             if self.is_busy(case) {
                 return "resumed: the client works".to_owned();
+            }
+            // A turn may be over before it is looked at; its hooks beat when they saw the prompt.
+            if case.beat() != beat {
+                return "resumed: its hooks saw the prompt".to_owned();
             }
             match self.outcome(case, &text) {
                 Some(Outcome::Running) => return "resumed: the screen shows work".to_owned(),

@@ -10,6 +10,21 @@ fn the_whole_command_line() {
         &["uninstall", "--help"],
         &["explain", "--help"],
         &["workflow", "--help"],
+        &["change", "--help"],
+        &["change", "check", "--help"],
+        &["change", "tasks", "--help"],
+        &["change", "task-complete", "--help"],
+        &["change", "sync-plan", "--help"],
+        &["change", "checkpoint", "--help"],
+        &["change", "delivery", "--help"],
+        &["resume-probe", "--help"],
+        &["run", "--help"],
+        &["run", "list", "--help"],
+        &["run", "evidence", "--help"],
+        &["run", "judge", "--help"],
+        &["run", "claim", "--help"],
+        &["run", "release", "--help"],
+        &["run", "verify", "--help"],
     ] {
         let said = world.succeed(arguments);
         reference.push_str(&format!("$ recovery {}\n{}\n", arguments.join(" "), said.stdout));

@@ -3,11 +3,13 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "everything here is a test")]
 
+mod change;
 mod explain;
 mod help;
 mod install;
 mod reset;
 mod resume;
+mod run;
 mod schema;
 mod uninstall;
 mod workflow;

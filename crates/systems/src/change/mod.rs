@@ -1,0 +1,21 @@
+//! Changes of Comet Classic: read from files alone, resumed where they stopped.
+//!
+//! The parsers and decisions are pure.
+
+pub mod active;
+pub mod config;
+pub mod coordination;
+pub mod delivery;
+pub mod design;
+pub mod lock;
+pub mod next_action;
+pub mod plan;
+pub mod probe;
+pub mod project;
+mod shown;
+pub mod state;
+pub mod summary;
+pub mod tasks;
+mod words;
+pub mod writing;
+pub mod yaml;
