@@ -5,6 +5,7 @@
 
 use std::{
     cell::RefCell,
+    collections::HashMap,
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -158,7 +159,11 @@ impl Machine {
     }
 
     fn watcher(&self, desk: &Desk, settings: Settings) -> Watcher<Desk> {
-        let root = self.path("project");
+        self.watcher_of(desk, settings, "project")
+    }
+
+    fn watcher_of(&self, desk: &Desk, settings: Settings, root: &str) -> Watcher<Desk> {
+        let root = self.path(root);
         let which = Which::Given(vec![Project { root: root.clone(), state: root }]);
         let home = self.path("");
         let variables = Env::of(&[(env::HOME, home.as_os_str()), (env::TZ, "UTC".as_ref())]);
@@ -273,8 +278,8 @@ impl Terminals for Desk {
         self.tmux.screens(server, panes)
     }
 
-    fn folder(&mut self, target: &Target) -> Option<PathBuf> {
-        self.tmux.folder(target)
+    fn folders(&mut self, server: &Server) -> HashMap<String, PathBuf> {
+        self.tmux.folders(server)
     }
 
     fn type_text(&mut self, target: &Target, text: &str) -> Result<(), TerminalError> {
@@ -497,6 +502,21 @@ fn a_client_that_ended_leaves_a_shell_and_gets_nothing() {
     let told = ticks(&mut watcher, LOOKS);
     assert!(fs::read(&received).unwrap_or_default().is_empty(), "{told:?}");
     assert!(played.prompts().is_empty());
+}
+
+#[test]
+fn a_client_without_a_file_is_watched_in_the_folder_of_its_pane() {
+    let Some(machine) = Machine::new() else { return };
+    let played = machine.open("old", "main", "w", &limited());
+    fs::write(played.folder.join("after"), working()).expect("the folder is writable");
+    for (root, wanted) in [("watch", 0), ("project", 1)] {
+        let mut desk = machine.desk(&[&played]);
+        desk.clients.clear();
+        let settings = Settings { trust_screen: true, ..Settings::default() };
+        let mut watcher = machine.watcher_of(&desk, settings, root);
+        let told = ticks(&mut watcher, LOOKS);
+        assert_eq!(played.prompts().len(), wanted, "{root} {told:?}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! same banner at two looks), the client's own file says that it waits, the screen says so at two looks, and the reset is
 //! past. Attempts are counted on disk before the key is sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -114,12 +114,13 @@ impl<W: World> Watcher<W> {
     /// Looks at every pane that may hold a client, and acts where all agrees.
     pub(crate) fn look_at_panes(&mut self, tick: &mut Tick<'_>) {
         let mut cases: Vec<Case<'_>> = Vec::new();
+        let mut folders = HashMap::new();
         for (server, pane) in tick.floor.panes().filter(|(_, pane)| pane.may_be_a_client()) {
             let target = Target { server: server.clone(), pane: pane.id.clone() };
             let client = tick.roster.client_in(pane, tick.floor, &self.world);
             let known = session_in(tick, &target, client, &self.world);
             let client = client.or_else(|| known?.client.as_ref());
-            if known.is_none() && !self.is_watched(tick, client, &target) {
+            if known.is_none() && !self.is_watched(tick, client, &target, &mut folders) {
                 continue;
             }
             let evidence = known.map(Evidence::of).unwrap_or_default();
@@ -158,9 +159,20 @@ impl<W: World> Watcher<W> {
     }
 
     /// Whether a client without hooks works in one of the projects.
-    fn is_watched(&mut self, tick: &Tick<'_>, client: Option<&ClientSession>, target: &Target) -> bool {
+    fn is_watched(
+        &mut self,
+        tick: &Tick<'_>,
+        client: Option<&ClientSession>,
+        target: &Target,
+        folders: &mut HashMap<Server, HashMap<String, PathBuf>>,
+    ) -> bool {
         let told = client.map(|client| PathBuf::from(&client.cwd)).filter(|folder| folder.is_absolute());
-        let folder = told.or_else(|| self.world.folder(target));
+        let folder = told.or_else(|| {
+            // Asked once for all panes of a server, and only if there is a pane nobody else tells of.
+            let of_server =
+                folders.entry(target.server.clone()).or_insert_with(|| self.world.folders(&target.server));
+            of_server.get(&target.pane).cloned()
+        });
         folder.is_some_and(|folder| tick.projects.iter().any(|project| folder.starts_with(&project.root)))
     }
 
