@@ -93,7 +93,7 @@ impl Terminals for Tmux {
             self.ask(&Server::default(), &["display-message", "-p", "#{socket_path}"], LONGEST_LIST)?;
         let path = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim());
         if path.is_absolute() {
-            Ok(Server { socket: Some(path) })
+            Ok(Server::at(path))
         } else {
             Err(TerminalError::Failed("it does not tell its socket".into()))
         }
