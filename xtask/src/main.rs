@@ -20,6 +20,7 @@ mod recall;
 mod record_screens;
 mod test;
 mod tool;
+mod watch_load;
 mod wiring;
 mod workspace;
 
@@ -43,6 +44,8 @@ cargo xtask VERB
                             that do the same. --gates: without the bash scripts.
   bench-recall              Ten scripted sessions of the real client, killed: how much of what they knew stands in the
                             hand-off and in the context of the next session. Fails below 95 and 80 percent.
+  bench-watch               One look of the watcher over 200 panes and 500 folders, and 10,000 looks in a row: processor time,
+                            memory, growth. Fails above 1 s, 40 MiB, or when anything grows.
   record-screens            Provoke the states of the client's panes in tmux, record them at several widths, and compare
     [--client VERSION]      how they are read with what is right. VERSION is installed if need be. DIR: default
     [--out DIR]             target/screens; crates/screens/tests/screens adds them to the tests.
@@ -57,6 +60,7 @@ enum Verb {
     Test { latest: bool },
     Bench { gates: bool },
     BenchRecall,
+    BenchWatch,
     RecordScreens { client: Option<String>, out: Option<PathBuf> },
     Deps,
     Deny,
@@ -86,6 +90,7 @@ fn run(verb: Verb) -> Result<()> {
         Verb::Test { latest } => test::run(&workspace, latest),
         Verb::Bench { gates } => bench::run(&workspace, gates),
         Verb::BenchRecall => recall::run(&workspace),
+        Verb::BenchWatch => watch_load::run(&workspace),
         Verb::RecordScreens { client, out } => {
             record_screens::run(&workspace, client.as_deref(), out.as_deref())
         }
@@ -125,6 +130,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Verb> {
         "test" => Verb::Test { latest: flag("--latest") },
         "bench" => Verb::Bench { gates: flag("--gates") },
         "bench-recall" => Verb::BenchRecall,
+        "bench-watch" => Verb::BenchWatch,
         "record-screens" => Verb::RecordScreens { client, out },
         "deps" => Verb::Deps,
         "deny" => Verb::Deny,
@@ -152,6 +158,7 @@ mod tests {
         assert_eq!(parsed(&["install"]).expect("known"), Verb::Install { project: None, latest: false });
         assert_eq!(parsed(&["bench", "--gates"]).expect("known"), Verb::Bench { gates: true });
         assert_eq!(parsed(&["bench-recall"]).expect("known"), Verb::BenchRecall);
+        assert_eq!(parsed(&["bench-watch"]).expect("known"), Verb::BenchWatch);
         let record = parsed(&["record-screens", "--client", "2.1.80", "--out", "/o"]).expect("known");
         assert_eq!(record, Verb::RecordScreens { client: Some("2.1.80".into()), out: Some("/o".into()) });
         assert_eq!(parsed(&[]).expect("known"), Verb::Help);
