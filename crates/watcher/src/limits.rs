@@ -13,7 +13,7 @@ use rules::api::ApiClass;
 use rules::liveness::Process;
 use screens::{Answer, Keys, Look, Outcome, State};
 use session_state::client_sessions::ClientSession;
-use session_state::{Now, heartbeat};
+use session_state::{Now, hash, heartbeat};
 
 use crate::evidence::Evidence;
 use crate::pane::{Pane, Server, Target};
@@ -509,13 +509,8 @@ fn instant(now: Now) -> DateTime<Utc> {
 /// Panes that were limited together do not all come back at once, and those in front come first.
 fn spread_s(case: &Case<'_>) -> i64 {
     let spread = if case.pane.in_front { SPREAD_S } else { 2 * SPREAD_S };
-    i64::try_from(hash(&case.target.pane, case.session()) % spread).unwrap_or(0)
-}
-
-/// Spreads panes evenly; the same pane of the same session always comes to the same number.
-fn hash(pane: &str, session: Option<&str>) -> u64 {
-    // FNV-1a: spreads, and is the same in every run.
-    pane.bytes().chain(session.unwrap_or_default().bytes()).fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    i64::try_from(
+        hash(format!("{}@{}", case.session().unwrap_or_default(), case.target.pane).as_bytes()) % spread,
+    )
+    .unwrap_or(0)
 }
