@@ -8,9 +8,11 @@ use std::{
 
 use end_to_end::{
     fake_api::{bash, call, text},
+    process::run,
     sandbox::Sandbox,
     stories,
     wait::wait_until,
+    wiring::program_folder,
 };
 
 /// Far more than a client takes to begin a call.
@@ -23,6 +25,7 @@ stories! {
     a_session_killed_in_mid_tool_is_told_to_the_next,
     a_session_killed_long_ago_is_told_to_the_next,
     a_session_that_ended_well_is_not_told,
+    a_change_left_open_by_a_dead_session_is_told_with_its_next_task,
 }
 
 /// Starts a session, kills it while its command runs, and returns its id.
@@ -79,6 +82,47 @@ fn a_session_that_ended_well_is_not_told(sandbox: &Sandbox) {
     for request in &requests {
         assert!(request.contexts().is_empty(), "{:?}", request.contexts());
     }
+}
+
+fn a_change_left_open_by_a_dead_session_is_told_with_its_next_task(sandbox: &Sandbox) {
+    sandbox.write(".comet/config.yaml", "schema: comet.project.v1\nworkflows: [classic]\n");
+    let state = "workflow: full\nphase: build\nbuild_mode: direct\ndirect_override: true\ntdd_mode: direct\n\
+        review_mode: \"off\"\nisolation: current\nverify_mode: null\nverify_result: pending\narchived: false\n\
+        design_doc: null\nplan: docs/superpowers/plans/sort-labels.md\nverified_at: null\n";
+    sandbox.write("openspec/changes/sort-labels/.comet.yaml", state);
+    let tasks = "- [x] Read the labels <!-- comet-task:read -->\n- [ ] Sort the labels <!-- comet-task:sort -->\n\
+        - [ ] Write them <!-- comet-task:write -->\n";
+    sandbox.write("openspec/changes/sort-labels/tasks.md", tasks);
+    let plan = "# Plan\n<!-- comet-task-authority: openspec/changes/sort-labels/tasks.md -->\n\
+        <!-- comet-task-ref:read -->\n<!-- comet-task-ref:sort -->\n<!-- comet-task-ref:write -->\n";
+    sandbox.write("docs/superpowers/plans/sort-labels.md", plan);
+    let killed = kill_in_mid_tool(sandbox);
+
+    sandbox.api.script([text("I see."), text("Good.")]);
+    let before = sandbox.api.requests().len();
+    let mut session = sandbox.session(&[]);
+    session.prompt("Where were we?");
+    session.prompt("Go on then");
+    session.end();
+
+    let requests = &sandbox.api.requests()[before..];
+    let told = requests[0].advice("CRASH RECOVERY").join("\n");
+    assert!(told.contains(&killed[..8]), "which session: {told}");
+    assert!(told.contains("change sort-labels is open (phase build, 1 of 3 tasks done"), "{told}");
+    assert!(told.contains("next: \"Sort the labels\""), "which task: {told}");
+    assert!(requests[1].new_contexts().is_empty(), "{:?}", requests[1].new_contexts());
+
+    let command = "recovery change check sort-labels";
+    assert!(told.contains(&format!("`{command}`")), "which command: {told}");
+    let mut recovery = sandbox.command(&program_folder().join("recovery"));
+    recovery.args(command.split(' ').skip(1));
+    let shown = run(&mut recovery, SOON).expect("the command starts");
+    assert!(shown.is_success(), "{}{}", shown.stdout, shown.stderr);
+    assert!(
+        shown.stdout.contains("[ ] sort: Sort the labels"),
+        "the command goes on from there: {}",
+        shown.stdout
+    );
 }
 
 /// Sets the killed session's last sign of life back.

@@ -3,21 +3,28 @@
 //! A system joins with a module that gives [`Finding`]s. A finding says what it is in words that stand alone, and
 //! carries its [`Repair`] if there is one: finding never changes anything, repairing always looks again first.
 
+mod change;
 mod claims;
 mod commits;
+mod foreign;
 mod handoffs;
 mod loops;
+mod once;
 mod owners;
 mod plan;
 mod previous;
+mod run;
+mod workflow;
 
 use std::fmt;
 
 use session_state::env::Env;
 use session_state::{Dir, Now, Project, Session};
 
+pub use change::asked_for as change_asked_for;
 pub use claims::{ClaimFacts, ClaimVerdict, judge_claim};
 pub use loops::{LoopFacts, LoopVerdict, is_paused, judge_loop};
+pub use once::Once;
 
 /// What somebody is told of again and again although nothing happens to it is left out after this long, in seconds.
 pub(crate) const HISTORY_S: i64 = 14 * 86_400;
@@ -35,6 +42,8 @@ pub struct Scan<'a> {
     pub session_name: &'a str,
     /// The folder of all sessions; None: there is none yet.
     pub sessions: Option<&'a Dir>,
+    /// What a person asks for, if the scan is made at a prompt.
+    pub request: Option<&'a str>,
     /// The present.
     pub now: Now,
 }
@@ -56,7 +65,7 @@ pub enum Weight {
 pub struct Finding {
     /// How much it matters.
     pub weight: Weight,
-    /// What it is, for the log: `loop`, `claims`, `plan`, `session`, `hand-off`.
+    /// What it is, for the log: `loop`, `claims`, `plan`, `session`, `workflow`, `run`, `change`.
     pub what: &'static str,
     /// The sentence, when there is nothing to mend or it could not be done.
     sentence: Option<String>,
@@ -118,8 +127,15 @@ impl Finding {
 #[must_use]
 pub fn scan(scan: &Scan<'_>) -> Vec<Finding> {
     let owners = owners::Owners::read(scan);
-    let mut found = previous::find(scan, &owners);
     let root = scan.project.open_root();
+    let of_systems = [
+        root.as_ref().and_then(|root| workflow::find(scan, root)),
+        run::find(scan),
+        root.as_ref().and_then(|root| change::find(scan, &owners, root)),
+    ];
+    let room = of_systems.iter().flatten().map(Once::units).sum();
+    let mut found = previous::find(scan, &owners, room);
+    found.extend(of_systems.into_iter().flatten().map(Once::finding));
     found.extend(loops::find(scan, &owners, root.as_ref()));
     if let Some(root) = &root {
         found.extend(claims::find(scan, &owners, root));

@@ -1,5 +1,7 @@
 //! Whether a session lives, from the signs a hook can read cheaply. No terminal is asked: that would start a process.
 
+use std::path::Path;
+
 use rules::liveness::{self, Process, Signs, Terminal, Verdict};
 use session_state::client_sessions::{self, ClientSession};
 use session_state::process::ProcessId;
@@ -41,6 +43,17 @@ impl Owners {
         }
         let dir = self.folder(id);
         liveness::verdict(&self.signs(dir.as_ref(), Some(id)))
+    }
+
+    /// Whether another client works in this project, or may: one that waits for its next request does not.
+    pub(crate) fn others_at_work(&self, scan: &Scan<'_>) -> bool {
+        self.clients.iter().any(|client| {
+            client.session_id != scan.session_id
+                && Some(client.pid) != scan.env.client_pid()
+                && Path::new(&client.cwd).starts_with(&scan.project.root)
+                && client.status.as_deref() != Some("idle")
+                && client.presence() == Process::Alive
+        })
     }
 
     /// The folder of a session in this project.

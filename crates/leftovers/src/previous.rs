@@ -65,7 +65,8 @@ enum ToldBy {
     MakingItsFolder,
 }
 
-pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
+/// Finds the sessions; `room` is what has to be left in the advice for other work that was cut off, in UTF-16 units.
+pub(crate) fn find(scan: &Scan<'_>, owners: &Owners, room: usize) -> Vec<Finding> {
     let mut found = Vec::new();
     let (mut candidates, old) = marked(scan, owners);
     if !old.is_empty() {
@@ -74,7 +75,7 @@ pub(crate) fn find(scan: &Scan<'_>, owners: &Owners) -> Vec<Finding> {
     candidates.extend(left_by_the_client(scan, owners, &candidates));
     if !candidates.is_empty() {
         candidates.sort_by_key(|one| std::cmp::Reverse(one.last_s));
-        found.push(Finding::mended(Weight::Interrupted, "session", Tell(candidates)));
+        found.push(Finding::mended(Weight::Interrupted, "session", Tell { candidates, room }));
     }
     found
 }
@@ -245,14 +246,26 @@ fn transcript_path(config: &Path, cwd: &str, id: &str) -> PathBuf {
 }
 
 /// Telling takes the mark away: of several sessions that start at once, one tells.
-struct Tell(Vec<Candidate>);
+struct Tell {
+    /// The one seen last comes first.
+    candidates: Vec<Candidate>,
+    /// Left for other work that was cut off, in UTF-16 units.
+    room: usize,
+}
 
 impl Repair for Tell {
     fn mend(&self, scan: &Scan<'_>, teller: &Session) -> std::io::Result<Vec<String>> {
-        let mine: Vec<&Candidate> = self.0.iter().filter(|one| claim(&teller.sessions, one)).collect();
+        let mine: Vec<&Candidate> =
+            self.candidates.iter().filter(|one| claim(&teller.sessions, one)).collect();
         let Some((newest, others)) = mine.split_first() else { return Ok(Vec::new()) };
         let known = known(newest);
-        let mut sentences = vec![sentence(scan, newest, &known, commits::last(scan.project))];
+        let mut sentences = vec![sentence(
+            scan,
+            newest,
+            &known,
+            commits::last(scan.project),
+            MAX_SENTENCE.saturating_sub(self.room),
+        )];
         if !others.is_empty() {
             let ids: Vec<&str> = others.iter().map(|one| one.id.as_str()).collect();
             sentences.push(advice::more_interrupted(&ids));
@@ -260,7 +273,9 @@ impl Repair for Tell {
         sentences.extend(newest.handoff.as_deref().map(advice::handoff));
         let used: usize = sentences.iter().map(|sentence| utf16_len(sentence) + 1).sum();
         let room = advice::CRASH_RECOVERY_BUDGET - utf16_len(Tag::CrashRecovery.text()) - 1;
-        if let Some(work) = unfinished_work(scan, &known, room.saturating_sub(used + ROOM_FOR_OTHERS)) {
+        if let Some(work) =
+            unfinished_work(scan, &known, room.saturating_sub(used + ROOM_FOR_OTHERS + self.room))
+        {
             sentences.insert(1, work);
         }
         Ok(sentences)
@@ -325,7 +340,7 @@ fn claim(sessions: &Dir, one: &Candidate) -> bool {
     won
 }
 
-fn sentence(scan: &Scan<'_>, one: &Candidate, known: &Knowledge, commit: LastCommit) -> String {
+fn sentence(scan: &Scan<'_>, one: &Candidate, known: &Knowledge, commit: LastCommit, most: usize) -> String {
     let at = one.last_s.map(|last| times::local_clock(last, scan.now));
     let edited = edited(scan, known, commit);
     let whole: Vec<&str> = edited.iter().map(String::as_str).collect();
@@ -347,7 +362,7 @@ fn sentence(scan: &Scan<'_>, one: &Candidate, known: &Knowledge, commit: LastCom
     // What ran and how to go on is told in any case; the rest as far as there is room.
     [with(&whole, prompt), with(&short, prompt), with(&short, None)]
         .into_iter()
-        .find(|sentence| utf16_len(sentence) <= MAX_SENTENCE)
+        .find(|sentence| utf16_len(sentence) <= most)
         .unwrap_or_else(|| with(&[], None))
 }
 

@@ -60,7 +60,7 @@ fn purge_sessions(path: &Path, kept: &mut Kept) -> usize {
         }
     }
     if let Ok(open) = sessions.folder(layout::OPEN_SESSIONS) {
-        for name in [layout::TOLD_PLANS, layout::GITIGNORE] {
+        for name in [layout::TOLD, layout::GITIGNORE] {
             let _ = open.remove_file(name);
         }
     }

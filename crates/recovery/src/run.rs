@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
 use session_state::times;
-use systems::run::registry::{self, Problem, Registry};
+use systems::run::registry::{Problem, Registry};
 
 use crate::{environment::Environment, exit_status::ExitStatus, hint::Hinted, printer::Printer};
 
@@ -61,7 +61,7 @@ pub(crate) fn run(
     environment: &Environment,
     printer: &Printer,
 ) -> anyhow::Result<ExitStatus> {
-    let home = registry::home(&environment.variables, &environment.current_dir).ok_or_else(|| {
+    let home = environment.variables.workflow_mcp_home(&environment.current_dir).ok_or_else(|| {
         Hinted::attach(
             anyhow::anyhow!("there is no home folder to look in"),
             "set WORKFLOW_MCP_HOME to the registry",

@@ -20,6 +20,7 @@ pub const DIFFERENCE_CHARS: usize = 80;
 
 /// The longest names, causes and paths shown, in characters.
 const NAME_CHARS: usize = 64;
+const SUBJECT_CHARS: usize = 48;
 const CAUSE_CHARS: usize = 60;
 const PATH_CHARS: usize = 90;
 
@@ -500,6 +501,82 @@ pub fn more_interrupted(ids: &[&str]) -> String {
 /// A hand-off that an earlier session left.
 pub fn handoff(path: &str) -> String {
     format!("{} is a hand-off of an earlier session.", path_words(path))
+}
+
+/// A run of a workflow that was cut off: what its record says, and for how long it has been silent.
+pub fn workflow_interrupted(
+    workflow: Option<&str>,
+    run: &str,
+    status: &str,
+    step: Option<&str>,
+    silent_s: i64,
+) -> String {
+    let run = name(run);
+    let what = match workflow {
+        Some(workflow) => format!("workflow {} (run {run})", quoted(workflow, SUBJECT_CHARS)),
+        None => format!("workflow run {run}"),
+    };
+    let step = step.map(|step| format!(" at step {}", safe(step, 12))).unwrap_or_default();
+    format!(
+        "{what} was {}{step} and has been silent for {}; `recovery workflow show {run}` says where it stopped.",
+        safe(status, 16),
+        age(silent_s)
+    )
+}
+
+/// How a run of workflow-mcp is known to have been cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunCutOff {
+    /// Its record says that it goes on, and its process is gone.
+    ProcessGone,
+    /// Its record says so.
+    Recorded,
+}
+
+/// A run of workflow-mcp that was cut off.
+pub fn run_interrupted(key: &str, workflow: Option<&str>, how: RunCutOff, last_s: i64) -> String {
+    let key = name(key);
+    let of = workflow.map(|name| format!(" of {}", quoted(name, SUBJECT_CHARS))).unwrap_or_default();
+    let how = match how {
+        RunCutOff::ProcessGone => "is recorded as running and its process is gone",
+        RunCutOff::Recorded => "was interrupted",
+    };
+    format!(
+        "run {key}{of} {how} (last written {} ago); `recovery run judge {key}` says what to do about it.",
+        age(last_s)
+    )
+}
+
+/// A change of Comet as a bounded look sees it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpenChange<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its phase, where that is known.
+    pub phase: Option<&'a str>,
+    /// Ticked and all tasks, where they can be read.
+    pub tasks: Option<(usize, usize)>,
+    /// The first open task.
+    pub next: Option<&'a str>,
+    /// How many more changes are open.
+    pub others: usize,
+}
+
+/// A change that is not finished.
+pub fn change_open(change: &OpenChange<'_>) -> String {
+    let id = name(change.name);
+    let phase = change.phase.map(|phase| format!("phase {}", safe(phase, 16)));
+    let tasks = change.tasks.map(|(done, all)| format!("{done} of {all} tasks done"));
+    let next = change.next.map(|next| format!("next: {}", quoted(next, 80)));
+    let known: Vec<String> = [phase, tasks, next].into_iter().flatten().collect();
+    let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
+    match change.others {
+        0 => format!("change {id} is open{known}; `recovery change check {id}` says where it stopped."),
+        others => format!(
+            "{} changes are open; {id} was written last{known}; `recovery change check` lists them.",
+            others + 1
+        ),
+    }
 }
 
 /// Joins sentences, the most important first, under one tag within [`CRASH_RECOVERY_BUDGET`].

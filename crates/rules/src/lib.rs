@@ -15,6 +15,9 @@
 //! | [`fact`] | what a line of the journal says |
 //! | [`streak`] | what the lines amount to, and which advice is due |
 //! | [`liveness`] | is a session alive, from the signs it left |
+//! | [`workflow_run`] | was a run of a workflow cut off |
+//! | [`change`], [`task_list`] | what is a change, what are its tasks |
+//! | [`words`] | does a request hold a word or a phrase |
 //! | [`backoff`] | how long to wait before the next try |
 //! | [`text`] | one safe short line out of any text |
 //! | [`advice`] | every sentence that is ever said to the agent or the person |
@@ -23,6 +26,7 @@ pub mod advice;
 pub mod api;
 pub mod backoff;
 pub mod bash;
+pub mod change;
 pub mod circular;
 pub mod fact;
 pub mod failure;
@@ -33,4 +37,7 @@ pub mod model;
 pub mod note;
 mod scan;
 pub mod streak;
+pub mod task_list;
 pub mod text;
+pub mod words;
+pub mod workflow_run;

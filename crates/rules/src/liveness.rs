@@ -127,6 +127,16 @@ pub fn verdict(signs: &Signs) -> Verdict {
     }
 }
 
+/// A clock may be read this many seconds after a process started.
+const START_SLACK_S: i64 = 2;
+
+/// Returns whether a process that started at `start_s` is a later one with the same number, when only the last sign of the
+/// one sought is known: nothing can have written before it started.
+#[must_use]
+pub const fn is_later_process(start_s: i64, last_sign_s: i64) -> bool {
+    start_s > last_sign_s.saturating_add(START_SLACK_S)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,9 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "everything here is a test")]
 
-use rules::advice::{self, Advice, Changed, HowEnded, Interrupted, LoopOwner, UnfinishedWork};
+use rules::advice::{
+    self, Advice, Changed, HowEnded, Interrupted, LoopOwner, OpenChange, RunCutOff, UnfinishedWork,
+};
 use rules::api::ApiClass;
 use rules::text::utf16_len;
 
@@ -11,6 +13,14 @@ const WORK: UnfinishedWork<'_> = UnfinishedWork {
     task: Some("Let the parser nest tokens"),
     open: Some(("Say where a bracket was opened", 2)),
     decided: Some("Keep dots, split only on double underscore."),
+};
+
+const CHANGE: OpenChange<'_> = OpenChange {
+    name: "sort-labels",
+    phase: Some("build"),
+    tasks: Some((1, 3)),
+    next: Some("Sort the labels by their number"),
+    others: 0,
 };
 
 fn all() -> Vec<Advice> {
@@ -61,6 +71,13 @@ fn all() -> Vec<Advice> {
         advice::claims_stay(&["elsewhere"]),
         advice::plan_open(".working-state/current-plan.md", 2, 1),
         advice::handoff("sessions/old/handoffs/scavenged.md"),
+        advice::workflow_interrupted(Some("small-flow"), "run-1-a", "in_progress", Some("1"), 4_000),
+        advice::workflow_interrupted(None, "run-1-a", "pending", None, 86_400),
+        advice::run_interrupted("shop-101", Some("Nightly build"), RunCutOff::ProcessGone, 1_300),
+        advice::run_interrupted("shop-101", None, RunCutOff::Recorded, 7_200),
+        advice::change_open(&CHANGE),
+        advice::change_open(&OpenChange { others: 2, ..CHANGE }),
+        advice::change_open(&OpenChange { name: "sort-labels", ..OpenChange::default() }),
     ];
     all.extend(sentences.iter().map(|sentence| advice::crash_recovery(&[sentence]).unwrap()));
     all

@@ -1,7 +1,9 @@
 //! Every environment variable the suite reads. Nowhere else is the environment read.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::layout;
 
 /// Folder the client was started in.
 pub const CLAUDE_PROJECT_DIR: &str = "CLAUDE_PROJECT_DIR";
@@ -104,9 +106,38 @@ impl Env {
         Some(config.join("recovery"))
     }
 
+    /// The folder of workflow-mcp. A relative path is meant from the current folder, as the engine takes it.
+    #[must_use]
+    pub fn workflow_mcp_home(&self, current_dir: &Path) -> Option<PathBuf> {
+        match self.get(WORKFLOW_MCP_HOME) {
+            Some(path) => Some(current_dir.join(path)),
+            None => Some(self.path(HOME)?.join(layout::RUN_HOME)),
+        }
+    }
+
     /// Process id of the client.
     #[must_use]
     pub fn client_pid(&self) -> Option<u32> {
         self.text(CLAUDE_PID)?.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_home_is_the_variable_or_the_default() {
+        let env = |list: &[(&str, &str)]| {
+            let list: Vec<_> =
+                list.iter().map(|(name, value)| (*name, std::ffi::OsStr::new(*value))).collect();
+            Env::of(&list)
+        };
+        let at = |list: &[(&str, &str)]| env(list).workflow_mcp_home(Path::new("/now"));
+        assert_eq!(at(&[("HOME", "/h")]), Some("/h/.workflow-mcp".into()));
+        assert_eq!(at(&[("HOME", "/h"), ("WORKFLOW_MCP_HOME", "")]), Some("/h/.workflow-mcp".into()));
+        assert_eq!(at(&[("HOME", "/h"), ("WORKFLOW_MCP_HOME", "/w")]), Some("/w".into()));
+        assert_eq!(at(&[("WORKFLOW_MCP_HOME", "w")]), Some("/now/w".into()));
+        assert_eq!(at(&[]), None);
     }
 }

@@ -8,8 +8,8 @@ pub const LOGS: &str = "logs";
 pub const LOG: &str = "error-recovery.log";
 /// In [`SESSIONS`]: one empty file for each session that has not ended well.
 pub const OPEN_SESSIONS: &str = ".open";
-/// In [`OPEN_SESSIONS`]: which plans were told to which sessions.
-pub const TOLD_PLANS: &str = ".told-plans";
+/// In [`OPEN_SESSIONS`]: what stays as it is although it was told (plans, and work of other systems), and to whom.
+pub const TOLD: &str = ".told";
 /// Makes a folder invisible to git.
 pub const GITIGNORE: &str = ".gitignore";
 /// All that [`GITIGNORE`] holds.
@@ -56,6 +56,31 @@ pub const WORKING_STATE: &str = ".working-state";
 pub const CURRENT_PLAN: &str = "current-plan.md";
 /// The fallback table.
 pub const FALLBACK_TOOLS: &str = "fallback-tools.md";
+
+/// Of agent-studio: the folder of everything, below the project's root.
+pub const WORKFLOWS: &str = ".claude/context";
+/// Of agent-studio: folders of runs, below the project's root.
+pub const WORKFLOW_RUNS: [&str; 2] = [".claude/context/runtime/runs", ".claude/context/runs"];
+/// Of agent-studio and workflow-mcp: the record in a run's folder.
+pub const RUN_RECORD: &str = "run.json";
+/// Of workflow-mcp: the folder in the home folder, unless [`crate::env::WORKFLOW_MCP_HOME`] names another.
+pub const RUN_HOME: &str = ".workflow-mcp";
+/// Of workflow-mcp: the folder of the workspaces.
+pub const RUN_WORKSPACES: &str = "workspaces";
+/// Ours, beside a record of workflow-mcp: who recovers the run.
+pub const RUN_CLAIM: &str = "recovery-claim.json";
+/// Of Comet: the folder of a project's own files, and of a change's own files.
+pub const COMET: &str = ".comet";
+/// Of Comet: the project's configuration.
+pub const COMET_CONFIG: &str = "config.yaml";
+/// Of Comet: roots of changes, below the project's root; having both is a conflict.
+pub const CHANGES: [&str; 2] = ["docs/openspec/changes", "openspec/changes"];
+/// Of Comet: the folder of archived changes among the others.
+pub const ARCHIVED_CHANGES: &str = "archive";
+/// Of Comet: the state of a change.
+pub const CHANGE_STATE: &str = ".comet.yaml";
+/// Of Comet: the tasks of a change.
+pub const CHANGE_TASKS: &str = "tasks.md";
 
 /// Whether a name in a session's folder is one of ours: such files may be removed with the session.
 #[must_use]

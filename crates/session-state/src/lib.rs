@@ -29,6 +29,7 @@ mod session;
 pub mod session_file;
 pub mod status;
 pub mod times;
+pub mod told;
 pub mod tool_message;
 pub mod transcript;
 pub mod views;

@@ -1,16 +1,15 @@
 //! `.working-state/current-plan.md`: the plan in work, and to whom it was told. The plan itself is only read.
 
-use std::io::{self, Write};
+use std::io;
 
 use crate::dir::{Dir, FileKind};
-use crate::names::{file_name, hash_name};
-use crate::{layout, session::Session};
+use crate::names::hash_name;
+use crate::{layout, session::Session, told};
 
 /// A plan is told to this many sessions as long as it does not change.
 pub const MAX_SESSIONS: usize = 3;
 
 const LIMIT: usize = 1024 * 1024;
-const TOLD_LIMIT: usize = 256 * 1024;
 
 /// A plan as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,31 +78,7 @@ fn tick(line: &str) -> Option<bool> {
 /// Notes that a plan is told to a session. Returns whether it may be: not told to this session before, and not to
 /// [`MAX_SESSIONS`] others as it stands.
 pub fn tell(plan: &Plan, session: &Session) -> io::Result<bool> {
-    let folder = session.open_folder()?;
-    let told = match folder.read(layout::TOLD_PLANS, TOLD_LIMIT) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        // Too large to be ours: then it is told to nobody.
-        Err(error) => return Err(error),
-    };
-    let mut names: Vec<&str> = told
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .filter(|(plan_of, _)| *plan_of == plan.fingerprint)
-        .map(|(_, name)| name)
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    if names.contains(&session.name.as_str()) || names.len() >= MAX_SESSIONS {
-        return Ok(false);
-    }
-    if told.len() > TOLD_LIMIT / 2 {
-        // Old plans are forgotten; at worst one is told three times more.
-        folder.replace(layout::TOLD_PLANS, b"", false)?;
-    }
-    let line = format!("{} {}\n", plan.fingerprint, file_name(&session.name));
-    folder.open_append(layout::TOLD_PLANS)?.write_all(line.as_bytes())?;
-    Ok(true)
+    told::take(session, &plan.fingerprint, MAX_SESSIONS)
 }
 
 #[cfg(test)]

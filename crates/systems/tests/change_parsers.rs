@@ -109,7 +109,7 @@ fn read_all(text: &str) {
     let _ = plan::synchronized(text, &known);
     let _ = tasks::with_ids(text, || "new".to_owned());
     let _ = tasks::with_task_done(text, "a", "b");
-    let _ = project::is_change_name(text);
+    let _ = rules::change::is_change_name(text);
     let _ = project::archived_name(text);
     read_bytes(text.as_bytes());
 }

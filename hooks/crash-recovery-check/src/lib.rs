@@ -1,8 +1,8 @@
 //! `crash-recovery-check`: what earlier sessions left, mended where that is safe, told once.
 //!
-//! At every start of a session, and at its first prompt where no start was seen. The right to scan is taken first, by
-//! a line in the session's journal: of two wirings one scans, mends and tells. A process killed in between leaves
-//! state mended and untold; it is in the log.
+//! At every start of a session, and at its first prompt where no start was seen; at later prompts only of an open change
+//! that the prompt names. The right to scan is taken first, by a line in the session's journal: of two wirings one scans,
+//! mends and tells. A process killed in between leaves state mended and untold; it is in the log.
 
 use std::io;
 
@@ -34,10 +34,14 @@ pub fn check(event: &Event<'_>, env: &Env, project: &Project, now: Now) -> Optio
             let turn = format!("start:{}:{}", source.as_str(), env.client_pid().unwrap_or(0));
             first(event, env, project, now, &turn).ok()?
         }
-        Kind::UserPromptSubmit { .. } => {
-            let seen = Session::open(project, &event.session_id)
-                .is_some_and(|s| s.dir.has(layout::RECOVERY_CHECKED));
-            if seen { None } else { first(event, env, project, now, PROMPT).ok()? }
+        Kind::UserPromptSubmit { prompt } => {
+            let session = Session::open(project, &event.session_id);
+            match session.and_then(|session| Some((session.dir.stat(layout::RECOVERY_CHECKED)?, session))) {
+                Some((marker, session)) => {
+                    asked(event, env, project, now, &session, prompt, marker.mtime_s).ok()?
+                }
+                None => first(event, env, project, now, PROMPT).ok()?,
+            }
         }
         _ => None,
     }
@@ -59,6 +63,10 @@ fn first(
         session_id: &event.session_id,
         session_name: &name,
         sessions: sessions.as_ref(),
+        request: match &event.kind {
+            Kind::UserPromptSubmit { prompt } if hook_flow::is_persons_prompt(prompt) => Some(prompt),
+            _ => None,
+        },
         now,
     };
     let found = leftovers::scan(&scan);
@@ -81,6 +89,35 @@ fn first(
         // For a conversation that loses it; without it, it is told once.
         let _ = session.dir.replace(layout::CRASH_CONTEXT, text.as_bytes(), false);
         note(&session, &format!("{turn}:said"), utf16_len(text), now)?;
+    }
+    Ok(advice)
+}
+
+/// At a later prompt: a person names an open change, and this conversation was not told of it. It may have been told to
+/// another one, and this one may have worked on something else since it began.
+fn asked(
+    event: &Event<'_>,
+    env: &Env,
+    project: &Project,
+    now: Now,
+    session: &Session,
+    prompt: &str,
+    began_s: i64,
+) -> io::Result<Option<Advice>> {
+    if !hook_flow::is_persons_prompt(prompt) {
+        return Ok(None);
+    }
+    let Some(once) = leftovers::change_asked_for(project, prompt, began_s, now) else { return Ok(None) };
+    let turn = format!("change:{}", once.fingerprint());
+    if !Config::read(env, project).crash_recovery || !take_turn(session, &turn, now)? {
+        return Ok(None);
+    }
+    let what = once.what();
+    let Some(sentence) = once.for_who_asked(session)? else { return Ok(None) };
+    write_log(project, session, &event.session_id, what, "told", std::slice::from_ref(&sentence), now);
+    let advice = advice::crash_recovery(&[sentence]);
+    if let Some(text) = advice.as_ref().and_then(|advice| advice.agent.as_deref()) {
+        note(session, &format!("{turn}:said"), utf16_len(text), now)?;
     }
     Ok(advice)
 }
@@ -117,20 +154,28 @@ fn note(session: &Session, id: &str, length: usize, now: Now) -> io::Result<bool
 /// Mends and words a finding; each sentence is a line in the log.
 fn resolve(finding: &Finding, scan: &Scan<'_>, session: &Session) -> Vec<String> {
     let sentences = finding.resolve(scan, session);
+    let action = if finding.weight == Weight::Mended { "mended" } else { "told" };
+    write_log(scan.project, session, scan.session_id, finding.what, action, &sentences, scan.now);
+    sentences
+}
+
+fn write_log(
+    project: &Project,
+    session: &Session,
+    session_id: &str,
+    what: &str,
+    action: &str,
+    sentences: &[String],
+    now: Now,
+) {
     if sentences.is_empty() {
-        return sentences;
+        return;
     }
     let pane = session_file::read(&session.dir).and_then(|file| file.tmux?.pane);
-    for sentence in &sentences {
-        let entry = log::Entry {
-            session: scan.session_id,
-            pane: pane.as_deref().unwrap_or("-"),
-            error: finding.what,
-            action: if finding.weight == Weight::Mended { "mended" } else { "told" },
-            result: sentence,
-        };
+    for sentence in sentences {
+        let pane = pane.as_deref().unwrap_or("-");
+        let entry = log::Entry { session: session_id, pane, error: what, action, result: sentence };
         // A log that cannot be written changes nothing.
-        let _ = log::write(scan.project, Some(session), entry, scan.now);
+        let _ = log::write(project, Some(session), entry, now);
     }
-    sentences
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::shown::unknown_names;
 use super::state::is_sha256;
-use super::tasks::{self, Task};
+use super::tasks::Task;
 
 /// More is no checkpoint.
 pub const LIMIT: usize = 64 * 1024;
@@ -131,7 +131,7 @@ pub fn parse(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
     let task_ids = texts(fields.get("taskIds"))
         .filter(|ids| {
             !ids.is_empty()
-                && ids.iter().all(|id| tasks::is_id(id))
+                && ids.iter().all(|id| rules::task_list::is_id(id))
                 && ids.iter().collect::<HashSet<_>>().len() == ids.len()
         })
         .ok_or_else(|| invalid("taskIds", "1 to 200 ids of tasks, each once"))?;
@@ -185,7 +185,7 @@ fn texts(value: Option<&Value>) -> Option<Vec<String>> {
 
 pub(crate) fn clean_text(value: &Value) -> Option<String> {
     let text = value.as_str()?;
-    let clean = !text.trim_matches(tasks::is_space).is_empty()
+    let clean = !text.trim_matches(rules::task_list::is_space).is_empty()
         && text.encode_utf16().count() <= MAX_TEXT
         && !text.chars().any(|c| c < ' ' || c == '\u{7f}');
     clean.then(|| text.to_owned())
@@ -367,7 +367,9 @@ pub(crate) mod tests {
 
     #[test]
     fn what_may_take_its_place() {
-        let tasks = tasks::parse("- [ ] a <!-- comet-task:a -->\n- [ ] b <!-- comet-task:b -->").unwrap();
+        let tasks =
+            super::super::tasks::parse("- [ ] a <!-- comet-task:a -->\n- [ ] b <!-- comet-task:b -->")
+                .unwrap();
         let revision = "a".repeat(64);
         let rounds = |ids: &[&str], rounds: u64| {
             let mut next = checkpoint("done", ids, &[]);

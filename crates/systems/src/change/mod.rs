@@ -16,6 +16,5 @@ mod shown;
 pub mod state;
 pub mod summary;
 pub mod tasks;
-mod words;
 pub mod writing;
 pub mod yaml;

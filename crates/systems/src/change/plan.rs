@@ -104,7 +104,7 @@ fn references(text: &str) -> Vec<&str> {
     while let Some(at) = rest.find(REFERENCE) {
         rest = &rest[at + REFERENCE.len()..];
         if let Some(end) = rest.find(CLOSE)
-            && tasks::is_id(&rest[..end])
+            && rules::task_list::is_id(&rest[..end])
             && !found.contains(&&rest[..end])
         {
             found.push(&rest[..end]);

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
+use rules::change;
+use rules::words::{Topics, Words};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::next_action::phase_command;
 use super::shown::clean;
 use super::state::{Phase, State};
-use super::words::{Topics, Words};
 
 /// Name and version of question and answer.
 pub const SCHEMA: &str = "comet.resume_probe.v1";
@@ -50,17 +51,6 @@ const QUESTION: [&str; 13] = [
     "总结",
     "取名",
     "命名",
-];
-const OPT_OUT: [&str; 9] = [
-    "do not resume",
-    "don't resume",
-    "without comet",
-    "skip comet",
-    "不要恢复",
-    "不走 comet",
-    "不要走 comet",
-    "直接解释",
-    "只回答",
 ];
 /// Words that are in every change; those from `this` on are in every request too.
 const GENERIC: [&str; 79] = [
@@ -435,7 +425,7 @@ pub fn answer_without_changes(request: &Request) -> Option<Answer> {
     if request.already_in_flow {
         return Some(Answer::about_none(Action::OutOfScope, Confidence::Low, "already in Comet flow"));
     }
-    Words::of(&request.utterance).has_any(&OPT_OUT).then(|| {
+    change::opts_out(&Words::of(&request.utterance)).then(|| {
         Answer::about_none(Action::OutOfScope, Confidence::Low, "user opted out of Comet resume")
             .with("user", &request.utterance)
     })

@@ -6,22 +6,21 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use session_state::{Dir, FileKind};
 
+use rules::change::is_change_name;
+
 use super::config::{self, ArtifactLayout, Config};
 use super::shown::clean;
 use super::state::is_relative_path;
 
-/// Folder of a project's own files, and of a change's own files.
-pub const COMET: &str = ".comet";
-/// The project's configuration.
-pub const CONFIG: &str = "config.yaml";
+use session_state::layout::ARCHIVED_CHANGES as ARCHIVE;
+pub use session_state::layout::{
+    CHANGE_STATE as STATE, CHANGE_TASKS as TASKS, COMET, COMET_CONFIG as CONFIG,
+};
+
 /// A move of the artefacts that is not finished.
 const ROOT_MOVE: &str = "classic-root-move.json";
 /// Receipts of deliveries, below [`COMET`] of the project.
 pub const RECEIPTS: &str = "classic-deliveries";
-/// State of a change.
-pub const STATE: &str = ".comet.yaml";
-/// Tasks of a change.
-pub const TASKS: &str = "tasks.md";
 /// What a change without state is known by.
 const OPENSPEC_FILES: [&str; 3] = ["proposal.md", "design.md", TASKS];
 /// Lock of a change.
@@ -36,8 +35,6 @@ pub const PROGRESS: &str = "subagent-progress.md";
 pub const DELIVERY: &str = "delivery.json";
 /// Where plans lie.
 pub const PLANS: &str = "docs/superpowers/plans";
-/// Folder of archived changes.
-const ARCHIVE: &str = "archive";
 /// Longest description of what is wrong, in characters.
 const PROBLEM_CHARS: usize = 300;
 /// More names in one folder are not looked at.
@@ -145,16 +142,6 @@ pub fn read_path(root: &Dir, path: &str, limit: usize) -> Found {
         Ok(None) => Found::Missing,
         Err(why) => Found::Unusable(why),
     }
-}
-
-/// Whether a name is one of a change: `^[a-z][a-z0-9]*(-[a-z0-9]+)*$`.
-#[must_use]
-pub fn is_change_name(name: &str) -> bool {
-    name.bytes().next().is_some_and(|first| first.is_ascii_lowercase())
-        && name.len() <= 200
-        && name.split('-').all(|part| {
-            !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
-        })
 }
 
 /// The name of an archived change: that of its folder without `YYYY-MM-DD-`.

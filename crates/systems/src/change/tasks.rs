@@ -1,15 +1,9 @@
 //! `tasks.md`: the only authority on what of a change is done.
 //!
-//! A task is one line with a box; what stands in a fence is an example. The patterns are those of the system that
-//! writes the file (FORMATS 8.3), whose white space is JavaScript's: a byte order mark is part of it.
+//! Which lines are tasks is said by [`rules::task_list`].
 
+use rules::task_list::{ID_CLOSE, ID_OPEN, boxes, split_id};
 use sha2::{Digest as _, Sha256};
-
-/// What announces an id.
-const ID_OPEN: &str = "<!-- comet-task:";
-const ID_CLOSE: &str = " -->";
-/// Longest id, in characters.
-const MAX_ID: usize = 80;
 
 /// A task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,109 +70,30 @@ pub enum CompleteError {
     },
 }
 
-/// Whether a text is a lasting name of a task: `[a-zA-Z0-9][a-zA-Z0-9_-]{0,79}`.
-#[must_use]
-pub fn is_id(text: &str) -> bool {
-    text.len() <= MAX_ID
-        && text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
-}
-
-/// White space as JavaScript's `\s` and `trim` see it.
-pub(crate) fn is_space(c: char) -> bool {
-    matches!(
-        c,
-        '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'
-            ..='\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}'
-    )
-}
-
-/// What JavaScript's `.` does not match.
-fn is_terminator(c: char) -> bool {
-    matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
-}
-
 /// Reads the tasks of a text, in its order.
 pub fn parse(source: &str) -> Result<Vec<Task>, TasksError> {
     let mut tasks: Vec<Task> = Vec::new();
     let mut ids = std::collections::HashSet::new();
-    let mut fence: Option<(char, usize)> = None;
-    let mut start = 0;
-    for (index, piece) in source.split('\n').enumerate() {
-        let at = start;
-        start += piece.len() + 1;
-        // The last piece has no line break, so that a carriage return at its end is part of it.
-        let line = if start <= source.len() { piece.strip_suffix('\r').unwrap_or(piece) } else { piece };
-        if let Some((mark, length, rest)) = fence_mark(line) {
-            match fence {
-                None => fence = Some((mark, length)),
-                Some((open, least)) if mark == open && length >= least && rest.chars().all(is_space) => {
-                    fence = None;
-                }
-                Some(_) => {}
-            }
-            continue;
-        }
-        if fence.is_some() {
-            continue;
-        }
-        let Some((box_in_line, ticked, rest)) = task_line(line) else { continue };
-        let number = index + 1;
-        let (id, text) = split_id(rest).ok_or(TasksError::MalformedId { line: number })?;
+    for item in boxes(source) {
+        let (id, text) = split_id(item.rest).ok_or(TasksError::MalformedId { line: item.line })?;
         if let Some(id) = id
             && !ids.insert(id)
         {
             return Err(TasksError::DuplicateId { id: id.to_owned() });
         }
         if text.is_empty() {
-            return Err(TasksError::Empty { line: number });
+            return Err(TasksError::Empty { line: item.line });
         }
         tasks.push(Task {
             id: id.map(str::to_owned),
             text: text.to_owned(),
-            completed: ticked,
-            line: number,
-            box_at: at + box_in_line,
-            end: at + line.len(),
+            completed: item.ticked,
+            line: item.line,
+            box_at: item.box_at,
+            end: item.end,
         });
     }
     Ok(tasks)
-}
-
-/// `^ {0,3}(`{3,}|~{3,})(.*)$`: the mark, its length, what follows.
-fn fence_mark(line: &str) -> Option<(char, usize, &str)> {
-    let body = line.trim_start_matches(' ');
-    if line.len() - body.len() > 3 {
-        return None;
-    }
-    let mark = body.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let rest = body.trim_start_matches(mark);
-    let length = body.len() - rest.len();
-    (length >= 3 && !rest.contains(is_terminator)).then_some((mark, length, rest))
-}
-
-/// `^(\s*[-*]\s+\[)([ xX])(\]\s+)(.*)$`: where the box is in the line, whether it is ticked, the rest.
-fn task_line(line: &str) -> Option<(usize, bool, &str)> {
-    let item = line.trim_start_matches(is_space).strip_prefix(['-', '*'])?;
-    let body = item.trim_start_matches(is_space);
-    let boxed = body.strip_prefix('[').filter(|_| body.len() < item.len())?;
-    let box_at = line.len() - boxed.len();
-    let ticked = match boxed.chars().next()? {
-        ' ' => false,
-        'x' | 'X' => true,
-        _ => return None,
-    };
-    let after = boxed[1..].strip_prefix(']')?;
-    let rest = after.trim_start_matches(is_space);
-    (rest.len() < after.len() && !rest.contains(is_terminator)).then_some((box_at, ticked, rest))
-}
-
-/// Splits the id off the end of a task; None when what announces an id is not one.
-fn split_id(rest: &str) -> Option<(Option<&str>, &str)> {
-    let Some(at) = rest.rfind(ID_OPEN) else { return Some((None, rest.trim_matches(is_space))) };
-    let id = rest[at + ID_OPEN.len()..].trim_end_matches(is_space).strip_suffix(ID_CLOSE)?;
-    let text = &rest[..at];
-    (is_id(id) && !text.contains(ID_OPEN)).then(|| (Some(id), text.trim_matches(is_space)))
 }
 
 /// Returns the revision: SHA-256 of the text with every box empty, in lower-case hexadecimal digits.

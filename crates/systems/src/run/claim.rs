@@ -15,8 +15,7 @@ use super::record::Stage;
 use super::registry::{RECORD, Registry, Run};
 use super::shown;
 
-/// The file.
-pub const FILE: &str = "recovery-claim.json";
+pub use session_state::layout::RUN_CLAIM as FILE;
 const LIMIT: usize = 64 * 1024;
 /// The version written; a newer one is read as taken and never removed.
 const VERSION: u64 = 1;

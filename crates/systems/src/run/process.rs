@@ -3,15 +3,13 @@
 use std::{process::Command, time::Duration};
 
 use bounded_command::NoAnswer;
-use rules::liveness::Process;
+use rules::liveness::{Process, is_later_process};
 use serde::Serialize;
 use session_state::process;
 
 use super::record::{Launcher, Record};
 use super::shown;
 
-/// A clock may be read this many seconds after the process started.
-const SLACK_S: i64 = 2;
 /// tmux answers in milliseconds, or never.
 const TMUX_LIMIT: Duration = Duration::from_secs(2);
 /// In a pane these wait for a person: nothing of the run is at work.
@@ -61,7 +59,7 @@ pub fn of(record: &Record, written_s: i64) -> RunProcess {
 const fn life(presence: Process, start_s: Option<i64>, last_sign_s: i64) -> (Life, bool) {
     match (presence, start_s) {
         (Process::Gone, _) => (Life::Gone, false),
-        (Process::Alive, Some(start)) if start > last_sign_s.saturating_add(SLACK_S) => (Life::Gone, true),
+        (Process::Alive, Some(start)) if is_later_process(start, last_sign_s) => (Life::Gone, true),
         (Process::Alive, _) => (Life::Alive, false),
         (Process::Unknown, _) => (Life::NotKnown, false),
     }

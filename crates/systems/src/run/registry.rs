@@ -7,18 +7,14 @@ use std::{
 };
 
 use serde::Serialize;
-use session_state::env::{self, Env};
 use session_state::{Dir, FileKind, FileStat};
 
 use super::progress::{self, Progress};
 use super::record::{self, NoRecord, Record, Stage};
 use super::shown;
 
-/// The folder of the home folder.
-const DEFAULT_HOME: &str = ".workflow-mcp";
-const WORKSPACES: &str = "workspaces";
-/// The record in a run's folder.
-pub const RECORD: &str = "run.json";
+pub use session_state::layout::RUN_RECORD as RECORD;
+use session_state::layout::RUN_WORKSPACES as WORKSPACES;
 /// The events in a run's folder.
 pub const PROGRESS: &str = "progress.ndjson";
 /// Workspaces, and runs of one stage of a workspace, looked at.
@@ -28,17 +24,6 @@ const MAX_PROBLEMS: usize = 50;
 /// More than this of the events is not folded; then it is the end of the file.
 const PROGRESS_LIMIT: u64 = 8 * 1024 * 1024;
 const LONGEST_KEY: usize = 255;
-
-/// The folder of the system: the variable, else the default one; none without a home.
-///
-/// A relative path is meant from the current folder, as the engine takes it.
-#[must_use]
-pub fn home(env: &Env, current_dir: &Path) -> Option<PathBuf> {
-    match env.get(env::WORKFLOW_MCP_HOME) {
-        Some(path) => Some(current_dir.join(path)),
-        None => Some(env.path(env::HOME)?.join(DEFAULT_HOME)),
-    }
-}
 
 /// Whether a run key or a workspace may be a folder's name: never a way out.
 #[must_use]
@@ -357,20 +342,5 @@ mod tests {
             assert!(!is_key(key), "{key:?}");
         }
         assert!(is_key(&"k".repeat(255)));
-    }
-
-    #[test]
-    fn the_home_is_the_variable_or_the_default() {
-        let env = |list: &[(&str, &str)]| {
-            let list: Vec<_> =
-                list.iter().map(|(name, value)| (*name, std::ffi::OsStr::new(*value))).collect();
-            Env::of(&list)
-        };
-        let at = |list: &[(&str, &str)]| home(&env(list), Path::new("/now"));
-        assert_eq!(at(&[("HOME", "/h")]), Some("/h/.workflow-mcp".into()));
-        assert_eq!(at(&[("HOME", "/h"), ("WORKFLOW_MCP_HOME", "")]), Some("/h/.workflow-mcp".into()));
-        assert_eq!(at(&[("HOME", "/h"), ("WORKFLOW_MCP_HOME", "/w")]), Some("/w".into()));
-        assert_eq!(at(&[("WORKFLOW_MCP_HOME", "w")]), Some("/now/w".into()));
-        assert_eq!(at(&[]), None);
     }
 }

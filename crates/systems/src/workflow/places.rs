@@ -1,7 +1,6 @@
 //! Where a workflow keeps what (FORMATS 5.2). Paths are from the project's root, `/` between their parts.
 
-/// The folder of everything.
-pub(crate) const CONTEXT: &str = ".claude/context";
+pub(crate) use session_state::layout::{RUN_RECORD as RUN, WORKFLOW_RUNS as RUNS, WORKFLOWS as CONTEXT};
 /// Folders of gates, one a workflow.
 pub(crate) const GATES: &str = ".claude/context/history/gates";
 /// Folders of reasoning files, one a workflow.
@@ -10,11 +9,7 @@ pub(crate) const REASONING: &str = ".claude/context/history/reasoning";
 pub(crate) const ARTIFACTS: [&str; 2] = [".claude/context/artifacts", ".claude/context/artifacts/generated"];
 /// Folders of registries with gates, one a workflow.
 pub(crate) const REGISTRIES: &str = ".claude/context/registry";
-/// Folders of runs.
-pub(crate) const RUNS: [&str; 2] = [".claude/context/runtime/runs", ".claude/context/runs"];
 
-/// In the folder of a run: its record.
-pub(crate) const RUN: &str = "run.json";
 /// In the folder of a run: its registry.
 pub(crate) const RUN_REGISTRY: &str = "artifact-registry.json";
 /// In the folder of a run: its checkpoint.

@@ -1,13 +1,11 @@
 //! The record of a run, its checkpoint, and whether the run was interrupted (FORMATS 5.5).
 
+use rules::workflow_run;
 use serde_json::Value;
 use session_state::Now;
 
 use super::json::{Fields as _, Object};
 use super::step::Step;
-
-/// A run without a sign of life for longer than this was interrupted, in seconds.
-pub(crate) const SILENT_S: i64 = 30 * 60;
 
 /// A record of a run that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,8 +19,8 @@ pub(crate) struct Run {
     pub(crate) owners: Vec<(Step, String)>,
     /// The newest sign of life, seconds since 1970. None: no time could be read, which is never old.
     pub(crate) last_sign_s: Option<i64>,
-    /// Seconds after which the record itself calls a run interrupted.
-    pub(crate) silent_s: Option<i64>,
+    /// Silence after which the record itself calls a run interrupted, in milliseconds.
+    pub(crate) stale_after_ms: Option<i64>,
 }
 
 /// A task in the queue of a run.
@@ -68,11 +66,7 @@ pub(crate) fn parse(object: &Object) -> Run {
             .filter_map(|(step, agent)| Some((Step::parse(step)?, agent.as_str()?.to_owned())))
             .collect(),
         last_sign_s: signs.into_iter().flatten().max(),
-        silent_s: object
-            .get("stale_after_ms")
-            .and_then(Value::as_i64)
-            .filter(|milliseconds| *milliseconds > 0)
-            .map(|milliseconds| milliseconds / 1000),
+        stale_after_ms: object.get("stale_after_ms").and_then(Value::as_i64),
     }
 }
 
@@ -84,8 +78,8 @@ impl Run {
 
     /// Returns whether the run was cut off: it says that it goes on, and has been silent for too long.
     pub(crate) fn is_interrupted(&self, now: Now) -> bool {
-        let goes_on = matches!(self.status.as_deref(), Some("in_progress" | "pending" | "running"));
-        goes_on && self.silence_s(now).is_some_and(|age| age > self.silent_s.unwrap_or(SILENT_S))
+        let status = self.status.as_deref().unwrap_or_default();
+        workflow_run::is_interrupted(status, self.silence_s(now), self.stale_after_ms)
     }
 }
 
@@ -99,6 +93,7 @@ mod tests {
     use super::*;
     use crate::workflow::json::object;
     use proptest::prelude::*;
+    use rules::workflow_run::SILENT_S;
 
     fn read(text: &str) -> Run {
         parse(&object(text.as_bytes()).unwrap())

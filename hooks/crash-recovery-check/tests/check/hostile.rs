@@ -127,7 +127,7 @@ fn damaged_state_of_ours_is_passed_over() {
         world.write(&format!("sessions/.open/{name}"), "");
     }
     fs::write(world.home().join(".claude/sessions/1.json"), b"\xff\xfe{}").unwrap();
-    world.write("sessions/.open/.told-plans", "\u{0}\nx\n");
+    world.write("sessions/.open/.told", "\u{0}\nx\n");
     world.write(".working-state/current-plan.md", "- [ ] one\n");
     assert!(world.start(ME).is_some_and(|said| said.contains("current-plan")));
 }

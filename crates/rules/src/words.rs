@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 /// A text, taken apart for matching.
 #[derive(Debug)]
-pub(crate) struct Words {
+pub struct Words {
     /// Words with what joins them: `pre-commit` and `main.rs` are one word each.
     joined: Vec<String>,
     /// The same text without white space, for phrases with Chinese in them.
@@ -13,7 +13,8 @@ pub(crate) struct Words {
 }
 
 /// Whether a character belongs to a script that is written without gaps.
-pub(crate) fn is_cjk(c: char) -> bool {
+#[must_use]
+pub fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{323af}')
 }
@@ -28,7 +29,8 @@ fn is_letter(c: char) -> bool {
 
 impl Words {
     /// Takes a text apart.
-    pub(crate) fn of(text: &str) -> Self {
+    #[must_use]
+    pub fn of(text: &str) -> Self {
         let text = lower(text);
         let mut joined = Vec::new();
         let mut word = String::new();
@@ -50,7 +52,8 @@ impl Words {
     }
 
     /// Whether a phrase stands in the text: its words one after another, or, with Chinese in it, its characters.
-    pub(crate) fn has(&self, phrase: &str) -> bool {
+    #[must_use]
+    pub fn has(&self, phrase: &str) -> bool {
         if phrase.chars().any(is_cjk) {
             return self.packed.contains(&lower(phrase).split_whitespace().collect::<String>());
         }
@@ -68,7 +71,8 @@ impl Words {
     }
 
     /// Every word that could be the name of a change; a name is one joined word.
-    pub(crate) fn into_names(self) -> HashSet<String> {
+    #[must_use]
+    pub fn into_names(self) -> HashSet<String> {
         self.joined
             .into_iter()
             .map(|word| word.split('\'').next().map(str::to_owned).unwrap_or(word))
@@ -76,7 +80,8 @@ impl Words {
     }
 
     /// Whether one of the phrases stands in the text.
-    pub(crate) fn has_any(&self, phrases: &[&str]) -> bool {
+    #[must_use]
+    pub fn has_any(&self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| self.has(phrase))
     }
 }
@@ -84,7 +89,7 @@ impl Words {
 /// Words of texts that may show that a request belongs to them: at least four letters, not too common; of Chinese, every
 /// four characters in a row.
 #[derive(Debug, Default)]
-pub(crate) struct Topics {
+pub struct Topics {
     words: HashSet<String>,
 }
 
@@ -93,14 +98,15 @@ const TOPIC_LETTERS: usize = 4;
 
 impl Topics {
     /// Takes the topics of a text up, without what stands in its comments.
-    pub(crate) fn add(&mut self, text: &str, generic: &[&str]) {
+    pub fn add(&mut self, text: &str, generic: &[&str]) {
         for_each_topic(&without_comments(text), generic, |word| {
             self.words.insert(word);
         });
     }
 
     /// The topics of a request that are among these, in its order, each once.
-    pub(crate) fn shared(&self, request: &str, generic: &[&str]) -> Vec<String> {
+    #[must_use]
+    pub fn shared(&self, request: &str, generic: &[&str]) -> Vec<String> {
         let mut shared = Vec::new();
         for_each_topic(request, generic, |word| {
             if self.words.contains(&word) && !shared.contains(&word) {
