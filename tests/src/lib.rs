@@ -27,6 +27,7 @@ pub mod hook_project;
 pub mod mcp_server;
 pub mod process;
 pub mod recall;
+pub mod recording;
 pub mod sandbox;
 pub mod session;
 pub mod shifted_clock;

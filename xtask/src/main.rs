@@ -17,15 +17,17 @@ mod payloads;
 mod programs;
 mod ratios;
 mod recall;
+mod record_screens;
 mod test;
 mod tool;
+mod watch_load;
 mod wiring;
 mod workspace;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::workspace::Workspace;
 
@@ -42,6 +44,11 @@ cargo xtask VERB
                             that do the same. --gates: without the bash scripts.
   bench-recall              Ten scripted sessions of the real client, killed: how much of what they knew stands in the
                             hand-off and in the context of the next session. Fails below 95 and 80 percent.
+  bench-watch               One look of the watcher over 200 panes and 500 folders, and 10,000 looks in a row: processor time,
+                            memory, growth. Fails above 1 s, 40 MiB, or when anything grows.
+  record-screens            Provoke the states of the client's panes in tmux, record them at several widths, and compare
+    [--client VERSION]      how they are read with what is right. VERSION is installed if need be. DIR: default
+    [--out DIR]             target/screens; crates/screens/tests/screens adds them to the tests.
   deps                      The rule of what a hook may be built with, and of who may know whom.
   deny                      Licences, sources and banned crates (cargo-deny).
 ";
@@ -53,6 +60,8 @@ enum Verb {
     Test { latest: bool },
     Bench { gates: bool },
     BenchRecall,
+    BenchWatch,
+    RecordScreens { client: Option<String>, out: Option<PathBuf> },
     Deps,
     Deny,
     Help,
@@ -81,6 +90,10 @@ fn run(verb: Verb) -> Result<()> {
         Verb::Test { latest } => test::run(&workspace, latest),
         Verb::Bench { gates } => bench::run(&workspace, gates),
         Verb::BenchRecall => recall::run(&workspace),
+        Verb::BenchWatch => watch_load::run(&workspace),
+        Verb::RecordScreens { client, out } => {
+            record_screens::run(&workspace, client.as_deref(), out.as_deref())
+        }
         Verb::Deps => deps::check(&workspace),
         Verb::Deny => deny::check(&workspace),
         Verb::Help => Ok(()),
@@ -90,22 +103,25 @@ fn run(verb: Verb) -> Result<()> {
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Verb> {
     let verb = args.next().unwrap_or_else(|| "help".to_owned());
     let mut project = None;
+    let mut client = None;
+    let mut out = None;
     let mut flags = Vec::new();
     while let Some(arg) = args.next() {
         let allowed: &[&str] = match verb.as_str() {
             "install" => &["--project", "--latest"],
             "test" => &["--latest"],
             "bench" => &["--gates"],
+            "record-screens" => &["--client", "--out"],
             _ => &[],
         };
         if !allowed.contains(&arg.as_str()) {
             bail!("`{verb}` does not know `{arg}`: see `cargo xtask help`");
         }
-        if arg == "--project" {
-            let Some(dir) = args.next() else { bail!("`--project` needs a folder") };
-            project = Some(PathBuf::from(dir));
-        } else {
-            flags.push(arg);
+        match arg.as_str() {
+            "--project" => project = Some(PathBuf::from(value_of(&arg, "a folder", &mut args)?)),
+            "--out" => out = Some(PathBuf::from(value_of(&arg, "a folder", &mut args)?)),
+            "--client" => client = Some(value_of(&arg, "a version", &mut args)?),
+            _ => flags.push(arg),
         }
     }
     let flag = |name: &str| flags.iter().any(|flag| flag == name);
@@ -114,11 +130,17 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Verb> {
         "test" => Verb::Test { latest: flag("--latest") },
         "bench" => Verb::Bench { gates: flag("--gates") },
         "bench-recall" => Verb::BenchRecall,
+        "bench-watch" => Verb::BenchWatch,
+        "record-screens" => Verb::RecordScreens { client, out },
         "deps" => Verb::Deps,
         "deny" => Verb::Deny,
         "help" | "--help" | "-h" => Verb::Help,
         other => bail!("no verb `{other}`: see `cargo xtask help`"),
     })
+}
+
+fn value_of(option: &str, what: &str, args: &mut impl Iterator<Item = String>) -> Result<String> {
+    args.next().with_context(|| format!("`{option}` needs {what}"))
 }
 
 #[cfg(test)]
@@ -136,6 +158,9 @@ mod tests {
         assert_eq!(parsed(&["install"]).expect("known"), Verb::Install { project: None, latest: false });
         assert_eq!(parsed(&["bench", "--gates"]).expect("known"), Verb::Bench { gates: true });
         assert_eq!(parsed(&["bench-recall"]).expect("known"), Verb::BenchRecall);
+        assert_eq!(parsed(&["bench-watch"]).expect("known"), Verb::BenchWatch);
+        let record = parsed(&["record-screens", "--client", "2.1.80", "--out", "/o"]).expect("known");
+        assert_eq!(record, Verb::RecordScreens { client: Some("2.1.80".into()), out: Some("/o".into()) });
         assert_eq!(parsed(&[]).expect("known"), Verb::Help);
     }
 
@@ -147,6 +172,8 @@ mod tests {
             &["install", "--project"],
             &["deps", "x"],
             &["bench-recall", "x"],
+            &["record-screens", "--client"],
+            &["deps", "x"],
         ] {
             assert!(parsed(args).is_err(), "{args:?}");
         }

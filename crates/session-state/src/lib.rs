@@ -38,6 +38,6 @@ pub use clock::Now;
 pub use config::Config;
 pub use dir::{Dir, FileKind, FileStat};
 pub use lock::{SoleLock, StateLock};
-pub use names::{fact_id, file_name, hash_name};
+pub use names::{fact_id, file_name, hash, hash_name};
 pub use root::Project;
 pub use session::Session;

@@ -28,9 +28,9 @@ pub fn file_name(outside: &str) -> Cow<'_, str> {
     Cow::Owned(name)
 }
 
-/// FNV-1a, 64 bits: a stable name, not a secret.
+/// FNV-1a, 64 bits: the same in every run and every version; a name or a spread, never a secret.
 #[must_use]
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
+pub fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -1,6 +1,8 @@
 //! One watcher a user: who holds the lock on the pid file watches, for as long as it lives, whatever way it ends.
 
 use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rules::liveness::Process;
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,9 @@ const FOLDER: &str = "watch";
 /// Locked by the watcher; says who it is.
 const PID_FILE: &str = "watch.pid";
 const LIMIT: usize = 16 * 1024;
+/// How long somebody who holds the lock may take to say who he is.
+const PATIENCE: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Who watches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,12 +47,29 @@ pub fn folder(env: &Env) -> io::Result<Dir> {
     Dir::make_all(&state.join(FOLDER))
 }
 
+/// The folder of the watcher, if there is one already: for those who only look.
+#[must_use]
+pub fn present_folder(env: &Env) -> Option<Dir> {
+    Dir::open(&env.user_state_dir()?.join(FOLDER)).ok()
+}
+
 /// Takes the right to watch. `Err` inside: somebody else has it (and has not yet said who, if None).
 ///
 /// # Errors
 /// The pid file cannot be made, locked or written.
 pub fn take(dir: &Dir, interval_s: u64, now: Now) -> io::Result<Result<Instance, Option<Incumbent>>> {
-    let Some(mut lock) = SoleLock::take(dir, PID_FILE)? else { return Ok(Err(read(dir))) };
+    let until = Instant::now() + PATIENCE;
+    let mut lock = loop {
+        if let Some(lock) = SoleLock::take(dir, PID_FILE)? {
+            break lock;
+        }
+        // Whoever only asks who watches holds the lock for a moment, too; and who just took it says so in a moment.
+        let named = read(dir).filter(|incumbent| incumbent.process.presence() == Process::Alive);
+        if named.is_some() || Instant::now() >= until {
+            return Ok(Err(named));
+        }
+        thread::sleep(PAUSE);
+    };
     let me = Incumbent { process: ProcessId::of(std::process::id()), since_s: now.seconds(), interval_s };
     let mut bytes = serde_json::to_vec(&me).map_err(io::Error::other)?;
     bytes.push(b'\n');
@@ -72,6 +94,12 @@ fn read(dir: &Dir) -> Option<Incumbent> {
 mod tests {
     use super::*;
 
+    fn asking(path: &std::path::Path) -> std::fs::File {
+        let file = std::fs::File::open(path).unwrap();
+        file.lock_shared().unwrap();
+        file
+    }
+
     #[test]
     fn one_at_a_time_and_a_dead_one_is_replaced_at_once() {
         let top = tempfile::tempdir().unwrap();
@@ -86,6 +114,15 @@ mod tests {
         assert_eq!(incumbent(&dir), Some(other));
         drop(held);
         assert_eq!(incumbent(&dir), None);
+        // Somebody who asks holds the lock for a moment: he is not taken for a watcher.
+        std::fs::write(top.path().join(PID_FILE), "").unwrap();
+        let asking = asking(&top.path().join(PID_FILE));
+        let waiting = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            drop(asking);
+        });
+        drop(take(&dir, 60, Now(6_500)).unwrap().unwrap());
+        waiting.join().unwrap();
         assert!(take(&dir, 60, Now(7_000)).unwrap().is_ok());
     }
 }

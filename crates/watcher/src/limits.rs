@@ -4,7 +4,7 @@
 //! same banner at two looks), the client's own file says that it waits, the screen says so at two looks, and the reset is
 //! past. Attempts are counted on disk before the key is sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use rules::api::ApiClass;
 use rules::liveness::Process;
 use screens::{Answer, Keys, Look, Outcome, State};
-use session_state::Now;
 use session_state::client_sessions::ClientSession;
+use session_state::{Now, hash, heartbeat};
 
 use crate::evidence::Evidence;
 use crate::pane::{Pane, Server, Target};
@@ -54,6 +54,11 @@ impl Case<'_> {
     fn session(&self) -> Option<&str> {
         let known = self.known.map(|known| known.id.as_str());
         known.or_else(|| self.client.map(|client| client.session_id.as_str()))
+    }
+
+    /// The last sign of life that its hooks left. A client that stands at a limit leaves none.
+    fn beat(&self) -> Option<i64> {
+        self.known.and_then(|known| heartbeat::last(&known.session.dir))
     }
 
     /// What the reading of its screen is told beside the text.
@@ -109,12 +114,13 @@ impl<W: World> Watcher<W> {
     /// Looks at every pane that may hold a client, and acts where all agrees.
     pub(crate) fn look_at_panes(&mut self, tick: &mut Tick<'_>) {
         let mut cases: Vec<Case<'_>> = Vec::new();
+        let mut folders = HashMap::new();
         for (server, pane) in tick.floor.panes().filter(|(_, pane)| pane.may_be_a_client()) {
             let target = Target { server: server.clone(), pane: pane.id.clone() };
             let client = tick.roster.client_in(pane, tick.floor, &self.world);
             let known = session_in(tick, &target, client, &self.world);
             let client = client.or_else(|| known?.client.as_ref());
-            if known.is_none() && !self.is_watched(tick, client, &target) {
+            if known.is_none() && !self.is_watched(tick, client, &target, &mut folders) {
                 continue;
             }
             let evidence = known.map(Evidence::of).unwrap_or_default();
@@ -153,9 +159,20 @@ impl<W: World> Watcher<W> {
     }
 
     /// Whether a client without hooks works in one of the projects.
-    fn is_watched(&mut self, tick: &Tick<'_>, client: Option<&ClientSession>, target: &Target) -> bool {
+    fn is_watched(
+        &mut self,
+        tick: &Tick<'_>,
+        client: Option<&ClientSession>,
+        target: &Target,
+        folders: &mut HashMap<Server, HashMap<String, PathBuf>>,
+    ) -> bool {
         let told = client.map(|client| PathBuf::from(&client.cwd)).filter(|folder| folder.is_absolute());
-        let folder = told.or_else(|| self.world.folder(target));
+        let folder = told.or_else(|| {
+            // Asked once for all panes of a server, and only if there is a pane nobody else tells of.
+            let of_server =
+                folders.entry(target.server.clone()).or_insert_with(|| self.world.folders(&target.server));
+            of_server.get(&target.pane).cloned()
+        });
         folder.is_some_and(|folder| tick.projects.iter().any(|project| folder.starts_with(&project.root)))
     }
 
@@ -295,7 +312,6 @@ impl<W: World> Watcher<W> {
 
     /// The same pane, the same client, the same screen, still: or why not.
     fn second_look(&mut self, case: &Case<'_>, first: &Answer) -> Result<(), String> {
-        self.same_pane(case)?;
         if let Some(client) = case.client {
             let now = self.world.clients().into_iter().find(|one| one.pid == client.pid);
             let same =
@@ -305,11 +321,11 @@ impl<W: World> Watcher<W> {
             }
         }
         let second = self.look_again(case).ok_or("the screen cannot be read")?;
-        if second.essence == first.essence && second.keys == first.keys {
-            Ok(())
-        } else {
-            Err("the screen has changed between two looks".to_owned())
+        if second.essence != first.essence || second.keys != first.keys {
+            return Err("the screen has changed between two looks".to_owned());
         }
+        // Last, right before the key: the capture of a pane in copy mode looks as if it were not.
+        self.same_pane(case)
     }
 
     /// The pane is still there, in the hands of the same program, and keys go to it.
@@ -346,6 +362,7 @@ impl<W: World> Watcher<W> {
         if let Err(reason) = self.same_pane(case) {
             return format!("the text was typed, then {reason}: no Enter");
         }
+        let beat = case.beat();
         if let Err(error) = self.world.press_enter(&case.target) {
             return format!("Enter may not have arrived: {error}");
         }
@@ -358,6 +375,10 @@ impl<W: World> Watcher<W> {
             waited += LOOK;
             if self.is_busy(case) {
                 return "resumed: the client works".to_owned();
+            }
+            // A turn may be over before it is looked at; its hooks beat when they saw the prompt.
+            if case.beat() != beat {
+                return "resumed: its hooks saw the prompt".to_owned();
             }
             match self.outcome(case, &text) {
                 Some(Outcome::Running) => return "resumed: the screen shows work".to_owned(),
@@ -488,13 +509,8 @@ fn instant(now: Now) -> DateTime<Utc> {
 /// Panes that were limited together do not all come back at once, and those in front come first.
 fn spread_s(case: &Case<'_>) -> i64 {
     let spread = if case.pane.in_front { SPREAD_S } else { 2 * SPREAD_S };
-    i64::try_from(hash(&case.target.pane, case.session()) % spread).unwrap_or(0)
-}
-
-/// Spreads panes evenly; the same pane of the same session always comes to the same number.
-fn hash(pane: &str, session: Option<&str>) -> u64 {
-    // FNV-1a: spreads, and is the same in every run.
-    pane.bytes().chain(session.unwrap_or_default().bytes()).fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    i64::try_from(
+        hash(format!("{}@{}", case.session().unwrap_or_default(), case.target.pane).as_bytes()) % spread,
+    )
+    .unwrap_or(0)
 }

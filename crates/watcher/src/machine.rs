@@ -1,5 +1,6 @@
 //! The world as it is: this machine's clock, tmux, processes, and the user's command.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -75,8 +76,8 @@ impl Terminals for Machine {
         self.tmux.screens(server, panes)
     }
 
-    fn folder(&mut self, target: &Target) -> Option<PathBuf> {
-        self.tmux.folder(target)
+    fn folders(&mut self, server: &Server) -> HashMap<String, PathBuf> {
+        self.tmux.folders(server)
     }
 
     fn type_text(&mut self, target: &Target, text: &str) -> Result<(), TerminalError> {

@@ -12,6 +12,16 @@ pub struct Server {
     pub socket: Option<PathBuf>,
 }
 
+impl Server {
+    /// The server at a socket, whatever name led there: under two names it would be two servers, and each limit in it
+    /// would be answered twice.
+    #[must_use]
+    pub fn at(socket: PathBuf) -> Self {
+        let socket = socket.canonicalize().unwrap_or(socket);
+        Self { socket: Some(socket) }
+    }
+}
+
 /// One pane of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Target {
@@ -62,5 +72,21 @@ impl Pane {
     #[must_use]
     pub fn may_be_a_client(&self) -> bool {
         !self.dead && screens::is_client(&self.command)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_names_of_a_socket_are_one_server() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join("tmux-1000")).unwrap();
+        std::fs::write(top.join("tmux-1000/default"), "").unwrap();
+        std::os::unix::fs::symlink(top.join("tmux-1000"), top.join("here")).unwrap();
+        assert_eq!(Server::at(top.join("here/default")), Server::at(top.join("tmux-1000/default")));
+        assert_eq!(Server::at("/no/such/socket".into()).socket, Some("/no/such/socket".into()));
     }
 }

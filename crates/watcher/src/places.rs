@@ -12,6 +12,8 @@ const FILE: &str = "places.json";
 const LIMIT: usize = 4 * 1024 * 1024;
 /// A place that was not seen for this long is forgotten, in seconds: sessions are kept no longer.
 const FORGET_S: i64 = 30 * DAY_S;
+/// Places kept at most, the latest ones: more sessions than anybody brings back, and the file stays readable.
+const MAX_PLACES: usize = 2_000;
 /// The time of a place is brought up to date this often, in seconds: not at every tick.
 const DAY_S: i64 = 86_400;
 
@@ -82,6 +84,12 @@ impl Places {
             return Ok(());
         }
         self.places.retain(|_, place| now.seconds() - place.seen_s < FORGET_S);
+        if self.places.len() > MAX_PLACES {
+            let mut times: Vec<i64> = self.places.values().map(|place| place.seen_s).collect();
+            times.sort_unstable();
+            let oldest = times[times.len() - MAX_PLACES];
+            self.places.retain(|_, place| place.seen_s >= oldest);
+        }
         dir.replace(FILE, &serde_json::to_vec(&self.places).map_err(io::Error::other)?, false)
     }
 }
@@ -89,6 +97,20 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_latest_places_are_kept() {
+        let top = tempfile::tempdir().unwrap();
+        let dir = Dir::open(top.path()).unwrap();
+        let mut places = Places::default();
+        for number in 0..=MAX_PLACES {
+            let now = Now(i64::try_from(number).unwrap() * 1_000);
+            places.note(&format!("s-{number}"), &Pane::default(), now);
+        }
+        places.keep(&dir, Now(9_000_000)).unwrap();
+        assert_eq!(places.len(), MAX_PLACES);
+        assert!(places.of("s-0").is_none() && places.of("s-1").is_some());
+    }
 
     #[test]
     fn a_place_is_known_after_its_server_is_gone() {

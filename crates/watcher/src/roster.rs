@@ -1,7 +1,6 @@
 //! Who there is: the sessions of all projects with their signs, and the panes they are in.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use rules::liveness::{Process, Signs, Terminal};
 use session_state::client_sessions::{self, ClientSession};
@@ -26,6 +25,8 @@ pub struct Known {
     pub project: usize,
     /// What it wrote down about itself.
     pub file: SessionFile,
+    /// The server it says it is on.
+    pub server: Option<Server>,
     /// The client that is in it, by the client's own list.
     pub client: Option<ClientSession>,
     /// Whether its process lives.
@@ -116,7 +117,9 @@ fn known(
         return None;
     }
     let file = file.unwrap_or_default();
-    Some(Known { id, session, project: at, file, client, process, beat_s: beat, last_beat_s })
+    let socket = file.tmux.as_ref().and_then(|tmux| tmux.socket.as_deref());
+    let server = socket.map(|socket| Server::at(socket.into()));
+    Some(Known { id, session, project: at, file, server, client, process, beat_s: beat, last_beat_s })
 }
 
 impl Known {
@@ -138,17 +141,10 @@ impl Known {
         own.or_else(|| self.file.tmux.as_ref()?.pane.as_deref())
     }
 
-    /// The server it says it is on.
-    #[must_use]
-    pub fn recorded_server(&self) -> Option<Server> {
-        let socket = self.file.tmux.as_ref()?.socket.as_deref()?;
-        Some(Server { socket: Some(PathBuf::from(socket)) })
-    }
-
     fn terminal(&self, floor: &Floor) -> Terminal {
         let Some(pane) = self.recorded_pane() else { return Terminal::NotRecorded };
-        match self.recorded_server() {
-            Some(server) => floor.has(&server, pane),
+        match &self.server {
+            Some(server) => floor.has(server, pane),
             // The client tells the pane and not the server: on any of them. It may be on one that nobody knows, so that
             // its absence is never sure.
             None if floor.servers.keys().any(|server| floor.has(server, pane) == Terminal::Present) => {
@@ -162,10 +158,9 @@ impl Known {
     #[must_use]
     pub fn target<'f>(&self, floor: &'f Floor, processes: &impl Processes) -> Option<(Target, &'f Pane)> {
         let id = self.recorded_pane()?;
-        let recorded = self.recorded_server();
         let mut found = floor.panes().filter(|(server, pane)| {
             pane.id == id
-                && recorded.as_ref().is_none_or(|recorded| recorded == *server)
+                && self.server.as_ref().is_none_or(|recorded| recorded == *server)
                 && self
                     .client
                     .as_ref()
@@ -196,7 +191,7 @@ impl Floor {
     /// Asks every server once: the one that is found by itself, and those that sessions recorded.
     pub fn read(own: Option<&Server>, roster: &Roster, terminals: &mut impl Terminals) -> Self {
         let mut servers = BTreeMap::new();
-        let recorded = roster.sessions.iter().filter_map(Known::recorded_server);
+        let recorded = roster.sessions.iter().filter_map(|known| known.server.clone());
         for server in own.cloned().into_iter().chain(recorded) {
             servers.entry(server).or_insert_with_key(|server| terminals.panes(server));
         }

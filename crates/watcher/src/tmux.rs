@@ -1,5 +1,6 @@
 //! tmux, asked within two seconds. An error is never an answer: only "no server" says that panes are gone.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
@@ -92,7 +93,7 @@ impl Terminals for Tmux {
             self.ask(&Server::default(), &["display-message", "-p", "#{socket_path}"], LONGEST_LIST)?;
         let path = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim());
         if path.is_absolute() {
-            Ok(Server { socket: Some(path) })
+            Ok(Server::at(path))
         } else {
             Err(TerminalError::Failed("it does not tell its socket".into()))
         }
@@ -107,11 +108,16 @@ impl Terminals for Tmux {
         panes.chunks(BATCH).flat_map(|batch| self.batch(server, batch)).collect()
     }
 
-    fn folder(&mut self, target: &Target) -> Option<PathBuf> {
-        let question = ["display-message", "-p", "-t", &target.pane, "#{pane_current_path}"];
-        let answer = self.ask(&target.server, &question, LONGEST_LIST).ok()?;
-        let path = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim_end_matches('\n'));
-        path.is_absolute().then_some(path)
+    fn folders(&mut self, server: &Server) -> HashMap<String, PathBuf> {
+        let question = ["list-panes", "-a", "-F", "#{pane_id} #{pane_current_path}"];
+        let Ok(answer) = self.ask(server, &question, LONGEST_LIST) else { return HashMap::new() };
+        let text = String::from_utf8_lossy(&answer.stdout);
+        let folder = |line: &str| {
+            let (pane, path) = line.split_once(' ')?;
+            let path = PathBuf::from(path);
+            (is_pane_id(pane) && path.is_absolute()).then(|| (pane.to_owned(), path))
+        };
+        text.lines().filter_map(folder).collect()
     }
 
     fn type_text(&mut self, target: &Target, text: &str) -> Result<(), TerminalError> {

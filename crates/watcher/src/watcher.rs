@@ -145,9 +145,11 @@ impl<W: World> Watcher<W> {
         }
         if self.settings.resume && step == Step::Go {
             self.look_at_panes(&mut tick);
+            self.memory.settle();
+            // Not right after a sleep: what was done before it would be forgotten before its pane is seen again.
+            self.memory.forget(now);
         }
         self.note_places(&tick);
-        self.memory.forget(now);
         if let Err(error) = self.memory.keep(false) {
             tracing::warn!(%error, "what is remembered of panes was not written");
         }

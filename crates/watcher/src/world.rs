@@ -1,6 +1,7 @@
 //! What the watcher needs of the world: time, terminals, processes, ears. Through traits, so that whole nights are
 //! replayed in milliseconds.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,8 +41,8 @@ pub trait Terminals {
     /// What panes of one server show, colours included; None for one that cannot be told.
     fn screens(&mut self, server: &Server, panes: &[&str]) -> Vec<Option<String>>;
 
-    /// The folder the foreground program of a pane works in, where that can be told.
-    fn folder(&mut self, target: &Target) -> Option<PathBuf>;
+    /// The folders the foreground programs of a server's panes work in, by pane, where that can be told.
+    fn folders(&mut self, server: &Server) -> HashMap<String, PathBuf>;
 
     /// Types a text, literally, without Enter.
     ///

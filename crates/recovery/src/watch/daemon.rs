@@ -43,13 +43,13 @@ pub(super) fn run(
     }
     follow_log();
     let stop = stop_on_signals().context("cannot listen to signals")?;
-    let folder = super::folder(environment)?;
-    // A dry run looks beside the real one.
-    let instance = if options.dry_run {
-        None
+    // A dry run looks beside the real one, and makes no folder.
+    let (folder, instance) = if options.dry_run {
+        (instance::present_folder(&environment.variables), None)
     } else {
+        let folder = super::folder(environment)?;
         match instance::take(&folder, options.interval, Now::read()).context("cannot take the pid file")? {
-            Ok(instance) => Some(instance),
+            Ok(instance) => (Some(folder), Some(instance)),
             Err(incumbent) => {
                 printer.line(already_watching(incumbent.as_ref()));
                 return Ok(ExitStatus::Success);
@@ -59,7 +59,7 @@ pub(super) fn run(
     let machine = Machine::new(environment.variables.clone(), stop, &settings.notify_command);
     let interval = Duration::from_secs(options.interval);
     let variables = environment.variables.clone();
-    let mut watcher = Watcher::new(machine, variables, settings, which, interval, Some(folder));
+    let mut watcher = Watcher::new(machine, variables, settings, which, interval, folder);
     if options.dry_run {
         watcher = watcher.dry();
     }

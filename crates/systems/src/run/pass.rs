@@ -1,4 +1,4 @@
-//! One pass: looks at runs, asks git and tmux as little as possible, lets [`judgement`](super::judgement) decide.
+//! One pass: looks at runs, asks git and tmux as little as possible, lets [`judgement`] decide.
 
 use std::{
     collections::HashMap,

@@ -534,3 +534,103 @@ fn a_server_that_does_not_answer_is_unknown() {
     night.minutes(2);
     assert_eq!(night.keys(), ["%1 text continue", "%1 enter"]);
 }
+
+#[test]
+fn what_was_done_before_a_long_sleep_is_still_known() {
+    let mut night = limited();
+    night.stage().client("%1").deaf_enters = 2;
+    night.until(22, 30);
+    assert_eq!(night.keys().len(), 3);
+    night.stage().client("%1").draft.clear();
+    night.stage().sleep(3 * 86_400);
+    night.minutes(240);
+    assert_eq!(night.keys().len(), 3);
+}
+
+#[test]
+fn panes_found_after_a_damaged_memory_are_new() {
+    let mut night = Night::new();
+    std::fs::write(night.folder().join("panes.json"), "{").unwrap();
+    night.hooked("%1");
+    night.minutes(2);
+    night.hooked("%2");
+    limit(&night, "%2", BANNER, View::Line);
+    night.until(22, 40);
+    assert_eq!(night.keys(), ["%2 text continue", "%2 enter"]);
+}
+
+#[test]
+fn a_busy_client_is_left_alone_whatever_its_screen_shows() {
+    // A background agent works on; the main turn is limited.
+    let mut night = limited();
+    let screen = night.stage().client("%1").draw();
+    night.stage().client("%1").screen = Some(screen);
+    night.stage().client("%1").view = View::Working;
+    let told = night.until(23, 30);
+    assert_eq!(night.keys(), [""; 0]);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("not idle"), "{told:?}");
+    night.stage().client("%1").screen = None;
+    night.stage().client("%1").view = View::Line;
+    night.minutes(3);
+    assert_eq!(night.keys(), ["%1 text continue", "%1 enter"]);
+}
+
+#[test]
+fn tries_are_counted_over_errors_of_changing_words() {
+    let mut night = overloaded(true);
+    let again = |number: usize| crate::client::Ending::Failed {
+        class: "overload",
+        text: format!("API Error: 529 Overloaded · request req_{number:04}"),
+        view: View::Line,
+    };
+    night.stage().client("%1").turns = (0..9).map(|number| (90, again(number))).collect();
+    let told = night.minutes(240);
+    let texts = night.keys().iter().filter(|key| key.contains("text")).count();
+    assert_eq!(texts, 3, "{told:?}");
+}
+
+#[test]
+fn a_good_turn_makes_the_next_overload_a_new_one() {
+    let mut night = overloaded(true);
+    let failing = night.stage().client("%1").turns[0].1.clone();
+    night.stage().client("%1").turns = [(90, failing.clone()), (90, crate::client::Ending::Done)].into();
+    night.minutes(60);
+    assert_eq!(night.keys().len(), 4);
+    let now = night.now();
+    // The next prompt, by a person, fails again.
+    {
+        let mut stage = night.stage();
+        let client = stage.client("%1");
+        client.history.clear();
+        client.turns = (0..9).map(|_| (90, failing.clone())).collect();
+        client.fail(now, "overload", OVERLOAD, View::Line);
+    }
+    night.minutes(120);
+    assert_eq!(night.keys().len(), 10);
+}
+
+#[test]
+fn the_same_words_a_day_later_are_another_limit() {
+    let mut night = limited();
+    night.until(22, 30);
+    assert_eq!(night.keys().len(), 2);
+    night.until(18, 0);
+    limit(&night, "%1", BANNER, View::Line);
+    night.until(22, 30);
+    assert_eq!(night.keys(), ["%1 text continue", "%1 enter"].repeat(2));
+}
+
+#[test]
+fn a_person_who_clears_the_conversation_is_in_another_session() {
+    let mut night = limited();
+    night.minutes(30);
+    {
+        let mut stage = night.stage();
+        let client = stage.client("%1");
+        client.session = "fresh".into();
+        client.history.clear();
+    }
+    assert_eq!(night.until(23, 59), [""; 0]);
+    assert_eq!(night.keys(), [""; 0]);
+}

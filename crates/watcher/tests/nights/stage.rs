@@ -309,10 +309,11 @@ impl Terminals for World {
         panes.iter().map(screen).collect()
     }
 
-    fn folder(&mut self, target: &Target) -> Option<PathBuf> {
+    fn folders(&mut self, server: &Server) -> HashMap<String, PathBuf> {
         let stage = self.0.borrow();
-        let place = stage.places.iter().find(|place| place.id == target.pane)?;
-        Some(place.folder.clone())
+        let socket = server.socket.clone().unwrap_or_default();
+        let of_server = stage.places.iter().filter(|place| place.server == socket);
+        of_server.map(|place| (place.id.clone(), place.folder.clone())).collect()
     }
 
     fn type_text(&mut self, target: &Target, text: &str) -> Result<(), TerminalError> {
