@@ -14,7 +14,6 @@
 mod artifact;
 mod checklist;
 mod gate;
-mod json;
 mod judge;
 mod lock;
 mod phase_plan;
@@ -54,7 +53,7 @@ pub use step::{Step, ranges};
 use self::places::Keys;
 use self::reader::Material;
 use self::tree::{STATE_LIMIT, Tree};
-use crate::bounded;
+use crate::{bounded, json};
 
 /// The name and version of the form of [`List`].
 pub const LIST_SCHEMA: &str = "recovery.workflow-list.v1";

@@ -67,7 +67,7 @@ pub(crate) fn run(
         .ok_or_else(|| fault("does not exist".to_owned()))?;
     let files = summary::delivery_files(&project, &change, &state).map_err(|(file, why)| {
         Hinted::attach(
-            anyhow::anyhow!("{file} {}", summary::clean(&why, 300)),
+            anyhow::anyhow!("{file} {}", rules::text::safe_line(&why, 300)),
             "ask the person what may be delivered; the file was left alone",
         )
     })?;
@@ -94,7 +94,7 @@ pub(crate) fn run(
             current_branch: facts
                 .as_ref()
                 .and_then(|f| f.current_branch.as_deref())
-                .map(|b| summary::clean(b, 200)),
+                .map(|b| rules::text::safe_line(b, 200)),
             commit: facts.as_ref().and_then(|facts| facts.commit.clone()),
             commit_exists: facts.as_ref().map(|facts| facts.commit_exists),
             archive_committed: facts.as_ref().map(|facts| facts.archive_committed),

@@ -269,7 +269,7 @@ fn checkpoint_words(
         "fresh"
     };
     printer.line(format_args!("checkpoint of {}: {}, {view}", change.name, checkpoint.stage.name()));
-    let clean = |text: &str| systems::change::summary::clean(text, 100);
+    let clean = |text: &str| rules::text::safe_line(text, 100);
     printer.fact("tasks", checkpoint.task_ids.join(", "));
     printer.fact("session", clean(&checkpoint.session_id));
     printer.fact("rounds", checkpoint.review_rounds);

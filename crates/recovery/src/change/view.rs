@@ -1,10 +1,11 @@
 //! What is printed: one JSON object, or words that read at a glance.
 
+use rules::text::safe_line;
 use serde::Serialize;
 use systems::change::{
     next_action::NextAction,
     project::Layout,
-    summary::{StateStatus, Summary, TaskView, clean},
+    summary::{StateStatus, Summary, TaskView},
 };
 
 use crate::{hint::Hinted, printer::Printer};
@@ -46,7 +47,7 @@ impl Output<'_> {
         }
         let failure = Failure {
             schema: "recovery.change-error.v1",
-            error: clean(&format!("{error:#}"), 1_000),
+            error: safe_line(&format!("{error:#}"), 1_000),
             hint: Hinted::of(error),
             layout,
         };
@@ -59,7 +60,7 @@ impl Output<'_> {
 pub(crate) fn task(task: &TaskView) -> String {
     let id = task.id.as_deref().map_or_else(String::new, |id| format!("{id}: "));
     let mark = if task.completed { 'x' } else { ' ' };
-    format!("[{mark}] {id}{} (line {})", clean(&task.text, LINE_CHARS), task.line)
+    format!("[{mark}] {id}{} (line {})", safe_line(&task.text, LINE_CHARS), task.line)
 }
 
 /// A step in one line.
@@ -166,9 +167,9 @@ fn coordination(printer: &Printer, summary: &Summary) {
     let stale =
         if coordination.stale { "; stale: tasks.md has changed since, it decides nothing" } else { "" };
     let session = coordination.session_id.as_deref().unwrap_or_default();
-    printer.fact("checkpoint", format_args!("{stage} by {}, {rounds}{stale}", clean(session, 60)));
+    printer.fact("checkpoint", format_args!("{stage} by {}, {rounds}{stale}", safe_line(session, 60)));
     if let Some(unresolved) = &coordination.unresolved {
-        list(printer, "unresolved", unresolved.iter().map(|text| clean(text, LINE_CHARS)));
+        list(printer, "unresolved", unresolved.iter().map(|text| safe_line(text, LINE_CHARS)));
     }
 }
 

@@ -6,17 +6,13 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::shown::unknown_names;
 use super::state::is_sha256;
+use super::strict_json::{self, StrictError, VERSION, clean_text, whole};
 use super::tasks::Task;
 
 /// More is no checkpoint.
 pub const LIMIT: usize = 64 * 1024;
-const VERSION: u64 = 1;
 const MAX_LIST: usize = 200;
-const MAX_TEXT: usize = 4_096;
-/// Larger numbers are not exact in the system that owns the file.
-const MAX_SAFE: u64 = (1 << 53) - 1;
 
 /// The step a package of work is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -75,26 +71,12 @@ pub struct Checkpoint {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// No JSON object.
-    #[error("is no JSON object ({0})")]
-    NoObject(String),
     /// Over 64 KiB.
     #[error("is larger than 64 KiB")]
     TooLarge,
-    /// A later version wrote it.
-    #[error("has schemaVersion {0}, which is newer than {VERSION}")]
-    Newer(u64),
-    /// Fields that the format does not have.
-    #[error("has unknown fields: {}", .0.join(", "))]
-    Unknown(Vec<String>),
-    /// A value is not allowed.
-    #[error("{field} must be {allowed}")]
-    Invalid {
-        /// Name.
-        field: &'static str,
-        /// What it may be.
-        allowed: &'static str,
-    },
+    /// It has not the form of the file.
+    #[error(transparent)]
+    Strict(#[from] StrictError),
 }
 
 /// Reads a checkpoint.
@@ -102,18 +84,7 @@ pub fn parse(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
     if bytes.len() > LIMIT {
         return Err(CheckpointError::TooLarge);
     }
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let value: Value =
-        serde_json::from_slice(bytes).map_err(|error| CheckpointError::NoObject(error.to_string()))?;
-    let Value::Object(fields) = value else {
-        return Err(CheckpointError::NoObject("another kind of value".to_owned()));
-    };
-    let invalid = |field, allowed| CheckpointError::Invalid { field, allowed };
-    match fields.get("schemaVersion").and_then(whole) {
-        Some(VERSION) => {}
-        Some(newer) if newer > VERSION => return Err(CheckpointError::Newer(newer)),
-        _ => return Err(invalid("schemaVersion", "1")),
-    }
+    let invalid = |field, allowed| StrictError::Invalid { field, allowed };
     const NAMES: [&str; 8] = [
         "schemaVersion",
         "taskIds",
@@ -124,10 +95,7 @@ pub fn parse(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
         "unresolved",
         "reviewRounds",
     ];
-    let unknown = unknown_names(fields.keys(), &NAMES);
-    if !unknown.is_empty() {
-        return Err(CheckpointError::Unknown(unknown));
-    }
+    let fields = strict_json::object(bytes, &NAMES)?;
     let task_ids = texts(fields.get("taskIds"))
         .filter(|ids| {
             !ids.is_empty()
@@ -164,31 +132,9 @@ pub fn parse(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
     })
 }
 
-/// A whole number that is exact for the system that owns the file; `1.0` is one.
-fn whole(value: &Value) -> Option<u64> {
-    let number = match value.as_u64() {
-        Some(number) => number,
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "only whole numbers in the range of exact ones come here"
-        )]
-        None => value.as_f64().filter(|n| n.fract() == 0.0 && (0.0..=MAX_SAFE as f64).contains(n))? as u64,
-    };
-    (number <= MAX_SAFE).then_some(number)
-}
-
 fn texts(value: Option<&Value>) -> Option<Vec<String>> {
     let list = value?.as_array().filter(|list| list.len() <= MAX_LIST)?;
     list.iter().map(clean_text).collect()
-}
-
-pub(crate) fn clean_text(value: &Value) -> Option<String> {
-    let text = value.as_str()?;
-    let clean = !text.trim_matches(rules::task_list::is_space).is_empty()
-        && text.encode_utf16().count() <= MAX_TEXT
-        && !text.chars().any(|c| c < ' ' || c == '\u{7f}');
-    clean.then(|| text.to_owned())
 }
 
 /// Whether a checkpoint speaks of another list of tasks.
@@ -290,6 +236,7 @@ pub fn to_markdown(checkpoint: &Checkpoint) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::super::strict_json::MAX_SAFE;
     use serde_json::json;
 
     use super::*;
@@ -348,8 +295,8 @@ pub(crate) mod tests {
         ] {
             assert_eq!(with(field, value.clone()).is_ok(), valid, "{field}: {value}");
         }
-        assert_eq!(with("schemaVersion", json!(2)), Err(CheckpointError::Newer(2)));
-        assert_eq!(with("note", json!(1)), Err(CheckpointError::Unknown(vec!["note".into()])));
+        assert_eq!(with("schemaVersion", json!(2)), Err(StrictError::Newer(2).into()));
+        assert_eq!(with("note", json!(1)), Err(StrictError::Unknown(vec!["note".into()]).into()));
     }
 
     #[test]
@@ -362,7 +309,7 @@ pub(crate) mod tests {
         for end in 0..good.len() - 2 {
             assert!(parse(&good.as_bytes()[..end]).is_err());
         }
-        assert!(matches!(parse(b"[]"), Err(CheckpointError::NoObject(_))));
+        assert!(matches!(parse(b"[]"), Err(CheckpointError::Strict(StrictError::NoObject(_)))));
     }
 
     #[test]

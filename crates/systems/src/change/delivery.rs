@@ -5,14 +5,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::coordination::clean_text;
-use super::shown::unknown_names;
 use super::state::{State, is_sha256};
+use super::strict_json::{self, StrictError, clean_text};
 use super::tasks::hex;
 
 /// More is no delivery.
 pub(crate) const LIMIT: usize = 64 * 1024;
-const VERSION: u64 = 1;
 
 /// What may be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -66,44 +64,15 @@ pub struct Receipt {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeliveryError {
-    /// No JSON object.
-    #[error("is no JSON object ({0})")]
-    NoObject(String),
-    /// A later version wrote it.
-    #[error("has schemaVersion {0}, which is newer than {VERSION}")]
-    Newer(u64),
-    /// Fields that the format does not have.
-    #[error("has unknown fields: {}", .0.join(", "))]
-    Unknown(Vec<String>),
-    /// A value is not allowed.
-    #[error("{field} must be {allowed}")]
-    Invalid {
-        /// Name.
-        field: &'static str,
-        /// What it may be.
-        allowed: &'static str,
-    },
+    /// It has not the form of the file.
+    #[error(transparent)]
+    Strict(#[from] StrictError),
     /// The change cannot be told apart from others.
     #[error("cannot be matched: .comet.yaml has neither run_id nor created_at with base_ref")]
     NoIdentity,
     /// It speaks of another change.
     #[error("belongs to another change")]
     Foreign,
-}
-
-fn object(bytes: &[u8], names: &[&str]) -> Result<Map<String, Value>, DeliveryError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let value = serde_json::from_slice(bytes).map_err(|error| DeliveryError::NoObject(error.to_string()))?;
-    let Value::Object(fields) = value else {
-        return Err(DeliveryError::NoObject("another kind of value".to_owned()));
-    };
-    match fields.get("schemaVersion").and_then(Value::as_u64) {
-        Some(VERSION) => {}
-        Some(newer) if newer > VERSION => return Err(DeliveryError::Newer(newer)),
-        _ => return Err(DeliveryError::Invalid { field: "schemaVersion", allowed: "1" }),
-    }
-    let unknown = unknown_names(fields.keys(), names);
-    if unknown.is_empty() { Ok(fields) } else { Err(DeliveryError::Unknown(unknown)) }
 }
 
 /// A text that is there, is clean and passes; None when it is not there.
@@ -117,7 +86,7 @@ fn optional(
         None => Ok(None),
         Some(value) => match clean_text(value).filter(|text| passes(text)) {
             Some(text) => Ok(Some(text)),
-            None => Err(DeliveryError::Invalid { field, allowed }),
+            None => Err(StrictError::Invalid { field, allowed }.into()),
         },
     }
 }
@@ -128,7 +97,7 @@ fn needed(
     allowed: &'static str,
     passes: impl Fn(&str) -> bool,
 ) -> Result<String, DeliveryError> {
-    optional(fields, field, allowed, passes)?.ok_or(DeliveryError::Invalid { field, allowed })
+    optional(fields, field, allowed, passes)?.ok_or_else(|| StrictError::Invalid { field, allowed }.into())
 }
 
 const IDENTITY: &str = "run:<id> or legacy:<64 hexadecimal digits>";
@@ -158,7 +127,7 @@ fn pr_url(fields: &Map<String, Value>) -> Result<Option<String>, DeliveryError> 
 
 /// Reads an authorisation.
 pub fn parse(bytes: &[u8]) -> Result<Delivery, DeliveryError> {
-    let fields = object(
+    let fields = strict_json::object(
         bytes,
         &[
             "schemaVersion",
@@ -176,7 +145,7 @@ pub fn parse(bytes: &[u8]) -> Result<Delivery, DeliveryError> {
         Some("local") => Action::Local,
         Some("push") => Action::Push,
         Some("pr") => Action::Pr,
-        _ => return Err(DeliveryError::Invalid { field: "action", allowed: "local, push or pr" }),
+        _ => return Err(StrictError::Invalid { field: "action", allowed: "local, push or pr" }.into()),
     };
     Ok(Delivery {
         change_identity: needed(&fields, "changeIdentity", IDENTITY, is_identity)?,
@@ -206,14 +175,14 @@ fn is_remote_name(text: &str) -> bool {
 
 /// Reads a receipt.
 pub fn parse_receipt(bytes: &[u8]) -> Result<Receipt, DeliveryError> {
-    let fields = object(
+    let fields = strict_json::object(
         bytes,
         &["schemaVersion", "changeIdentity", "authorizationId", "invalidated", "commit", "prUrl"],
     )?;
     let invalidated = match fields.get("invalidated") {
         None => false,
         Some(Value::Bool(flag)) => *flag,
-        Some(_) => return Err(DeliveryError::Invalid { field: "invalidated", allowed: "true or false" }),
+        Some(_) => return Err(StrictError::Invalid { field: "invalidated", allowed: "true or false" }.into()),
     };
     Ok(Receipt {
         change_identity: needed(&fields, "changeIdentity", IDENTITY, is_identity)?,
@@ -356,7 +325,7 @@ mod tests {
         ] {
             assert_eq!(given(field, value.clone()).is_ok(), valid, "{field}: {value}");
         }
-        assert_eq!(given("schemaVersion", json!(2)), Err(DeliveryError::Newer(2)));
+        assert_eq!(given("schemaVersion", json!(2)), Err(StrictError::Newer(2).into()));
         assert_eq!(given("commit", json!("A".repeat(40))).unwrap().commit.unwrap(), "a".repeat(40));
     }
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::next_action::phase_command;
-use super::shown::clean;
 use super::state::{Phase, State};
+use rules::text::safe_line;
 
 /// Name and version of question and answer.
 pub const SCHEMA: &str = "comet.resume_probe.v1";
@@ -183,7 +183,7 @@ pub fn read_request(bytes: &[u8]) -> Result<Request, RequestError> {
     match fields.get("schema_version") {
         Some(Value::String(version)) if version == SCHEMA => {}
         other => {
-            let given = other.map_or_else(|| "missing".to_owned(), |value| clean(&value.to_string(), 60));
+            let given = other.map_or_else(|| "missing".to_owned(), |value| safe_line(&value.to_string(), 60));
             return Err(RequestError::Version(given));
         }
     }
@@ -330,7 +330,7 @@ impl Answer {
     }
 
     fn with(mut self, source: &'static str, quote: impl AsRef<str>) -> Self {
-        self.evidence.push(Evidence { source, quote: clean(quote.as_ref(), QUOTE_CHARS) });
+        self.evidence.push(Evidence { source, quote: safe_line(quote.as_ref(), QUOTE_CHARS) });
         self
     }
 
@@ -349,7 +349,7 @@ impl Answer {
     /// The answer where the changes cannot be read.
     #[must_use]
     pub fn unreadable(problem: &str) -> Self {
-        let reason = format!("the changes cannot be read: {}", clean(problem, 300));
+        let reason = format!("the changes cannot be read: {}", safe_line(problem, 300));
         Self::about_none(Action::None, Confidence::None, reason)
     }
 
@@ -637,7 +637,7 @@ fn decision(change: &Active, reason: &str) -> Answer {
             answer.with("state", why),
             format!(
                 "The state of {name} is not valid ({}). What should happen to it?",
-                clean(why, QUOTE_CHARS)
+                safe_line(why, QUOTE_CHARS)
             ),
             vec![
                 choice("see what is wrong and correct .comet.yaml", Some(&check)),
@@ -661,7 +661,7 @@ fn decision(change: &Active, reason: &str) -> Answer {
             answer.with("state", "archived: true").with("state", "delivery is not complete"),
             format!(
                 "{name} is archived, but what is recorded of its delivery cannot be read ({}). Was it delivered?",
-                clean(why, QUOTE_CHARS)
+                safe_line(why, QUOTE_CHARS)
             ),
             vec![
                 choice("look at what git says", Some(&format!("recovery change delivery {name} --verify"))),
@@ -717,7 +717,7 @@ fn open_decision(change: &Active, state: &State, check: &str) -> (String, Vec<Ch
 
 fn unrelated(change: &Active) -> Answer {
     let next = match &change.next_task {
-        Some(task) => format!(", next: {}", clean(task, 80)),
+        Some(task) => format!(", next: {}", safe_line(task, 80)),
         None => String::new(),
     };
     Answer::about(

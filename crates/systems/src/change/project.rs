@@ -11,8 +11,8 @@ use rules::change::is_change_name;
 use crate::bounded;
 
 use super::config::{self, ArtifactLayout, Config};
-use super::shown::clean;
 use super::state::is_relative_path;
+use rules::text::safe_line;
 
 use session_state::layout::ARCHIVED_CHANGES as ARCHIVE;
 pub use session_state::layout::{
@@ -323,7 +323,7 @@ impl CometProject {
             Err(why) => {
                 let hint =
                     "correct .comet/config.yaml (or let Comet do it: `comet doctor`); it was not changed";
-                let fault = Some((format!("{file} {}", clean(&why, PROBLEM_CHARS)), hint));
+                let fault = Some((format!("{file} {}", safe_line(&why, PROBLEM_CHARS)), hint));
                 (Layout::of(None, LayoutStatus::Unavailable, fault), None)
             }
             Ok(None) => {

@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::shown::clean;
 use super::yaml::{self, Value};
+use rules::text::safe_line;
 
 /// Longest part of the file in an error, in characters.
 const SHOWN_CHARS: usize = 200;
@@ -271,7 +271,7 @@ impl StateFaults {
 /// Errors: everything that makes it invalid, all at once.
 pub fn parse(text: &str) -> Result<State, StateFaults> {
     let damaged =
-        |what: String| StateFaults { damaged: Some(clean(&what, SHOWN_CHARS)), ..StateFaults::default() };
+        |what: String| StateFaults { damaged: Some(safe_line(&what, SHOWN_CHARS)), ..StateFaults::default() };
     let document = yaml::parse(text).map_err(|error| damaged(error.to_string()))?;
     let Value::Map(members) = &document else {
         return Err(damaged("is empty or no map of names and values".to_owned()));
@@ -287,7 +287,7 @@ pub fn parse(text: &str) -> Result<State, StateFaults> {
                 }
             }
             None if old_run && OLD_RUN_NAMES.contains(&given.as_str()) => {}
-            None => faults.unknown.push(clean(given, SHOWN_CHARS)),
+            None => faults.unknown.push(safe_line(given, SHOWN_CHARS)),
         }
     }
     faults.missing = NAMES

@@ -14,9 +14,9 @@ use super::project::{
     COMET, COORDINATION, ChangeFolder, CometProject, DELIVERY, Found, Layout, PLANS, RECEIPTS, STATE, TASKS,
     TEXT_LIMIT, TRANSACTION, read_path, read_text,
 };
-pub use super::shown::clean;
 use super::state::{self, ConfigurationReadiness, InvalidField, Phase, State, StateFaults};
 use super::tasks::{self, Task};
+use rules::text::safe_line;
 
 /// Name and version of the summary.
 pub const SCHEMA: &str = "recovery.change-check.v1";
@@ -27,7 +27,7 @@ const TASK_CHARS: usize = 2_000;
 const TEXT_CHARS: usize = 500;
 
 fn cleaned(outside: &[String]) -> Vec<String> {
-    outside.iter().map(|text| clean(text, TEXT_CHARS)).collect()
+    outside.iter().map(|text| safe_line(text, TEXT_CHARS)).collect()
 }
 
 /// Something that is wrong, and what to do.
@@ -181,7 +181,7 @@ impl TaskView {
     pub fn of(task: &Task) -> Self {
         Self {
             id: task.id.clone(),
-            text: clean(&task.text, TASK_CHARS),
+            text: safe_line(&task.text, TASK_CHARS),
             completed: task.completed,
             line: task.line,
         }
@@ -279,7 +279,7 @@ impl CheckpointView {
             task_ids: checkpoint.task_ids.clone(),
             revision: checkpoint.revision.clone(),
             stage: checkpoint.stage.name(),
-            session_id: clean(&checkpoint.session_id, TEXT_CHARS),
+            session_id: safe_line(&checkpoint.session_id, TEXT_CHARS),
             evidence: cleaned(&checkpoint.evidence),
             unresolved: cleaned(&checkpoint.unresolved),
             review_rounds: checkpoint.review_rounds,
@@ -441,7 +441,10 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
                 "ready"
             },
             unmapped_count,
-            path: state.as_ref().and_then(|state| state.plan.as_deref()).map(|path| clean(path, TEXT_CHARS)),
+            path: state
+                .as_ref()
+                .and_then(|state| state.plan.as_deref())
+                .map(|path| safe_line(path, TEXT_CHARS)),
             readiness: match plan.readiness {
                 PlanReadiness::Ready => "ready",
                 PlanReadiness::Missing => "missing",
@@ -457,7 +460,7 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
             stale,
             task_ids: checkpoint.as_ref().map(|checkpoint| checkpoint.task_ids.clone()),
             stage: checkpoint.as_ref().map(|checkpoint| checkpoint.stage.name()),
-            session_id: checkpoint.as_ref().map(|checkpoint| clean(&checkpoint.session_id, TEXT_CHARS)),
+            session_id: checkpoint.as_ref().map(|checkpoint| safe_line(&checkpoint.session_id, TEXT_CHARS)),
             review_rounds: checkpoint.as_ref().map(|checkpoint| checkpoint.review_rounds),
             review_rounds_allowed: state.as_ref().and_then(state::review_rounds_allowed),
             unresolved: checkpoint.as_ref().map(|checkpoint| cleaned(&checkpoint.unresolved)),
@@ -472,7 +475,10 @@ pub fn read(project: &CometProject, change: &ChangeFolder, wanted: Wanted) -> Su
             unfinished: steps,
             required_files: std::iter::once(task_path)
                 .chain(
-                    state.as_ref().and_then(|state| state.plan.clone()).map(|path| clean(&path, TEXT_CHARS)),
+                    state
+                        .as_ref()
+                        .and_then(|state| state.plan.clone())
+                        .map(|path| safe_line(&path, TEXT_CHARS)),
                 )
                 .collect(),
         }),
@@ -497,7 +503,7 @@ fn read_state(change: &ChangeFolder, problems: &mut Vec<Problem>) -> (Option<Sta
         invalid_fields: faults
             .invalid
             .into_iter()
-            .map(|field| InvalidField { field: clean(&field.field, TEXT_CHARS), reason: field.reason })
+            .map(|field| InvalidField { field: safe_line(&field.field, TEXT_CHARS), reason: field.reason })
             .collect(),
         unknown_fields: cleaned(&faults.unknown),
     };
@@ -523,7 +529,7 @@ fn read_state(change: &ChangeFolder, problems: &mut Vec<Problem>) -> (Option<Sta
             };
             problems.push(Problem {
                 file: path,
-                what: clean(&faults.in_words(), TEXT_CHARS),
+                what: safe_line(&faults.in_words(), TEXT_CHARS),
                 hint,
                 is_minor: false,
             });
@@ -548,10 +554,10 @@ fn configuration(state: &State) -> Configuration {
         direct_override: state.direct_override,
         language: state.language.clone(),
         context_compression: state.context_compression.clone(),
-        bound_branch: state.bound_branch.as_deref().map(|text| clean(text, TEXT_CHARS)),
-        design_doc: state.design_doc.as_deref().map(|text| clean(text, TEXT_CHARS)),
-        plan: state.plan.as_deref().map(|text| clean(text, TEXT_CHARS)),
-        verification_report: state.verification_report.as_deref().map(|text| clean(text, TEXT_CHARS)),
+        bound_branch: state.bound_branch.as_deref().map(|text| safe_line(text, TEXT_CHARS)),
+        design_doc: state.design_doc.as_deref().map(|text| safe_line(text, TEXT_CHARS)),
+        plan: state.plan.as_deref().map(|text| safe_line(text, TEXT_CHARS)),
+        verification_report: state.verification_report.as_deref().map(|text| safe_line(text, TEXT_CHARS)),
     }
 }
 
@@ -573,7 +579,7 @@ fn read_plan(
     let Some(path) = state.and_then(|state| state.plan.as_deref()) else {
         return nothing(PlanReadiness::Missing);
     };
-    let shown = clean(path, TEXT_CHARS);
+    let shown = safe_line(path, TEXT_CHARS);
     let text = match read_path(&project.root, path, TEXT_LIMIT) {
         Found::Text(text) => text,
         Found::Missing => return nothing(PlanReadiness::Broken(format!("The plan {shown} does not exist"))),
@@ -600,7 +606,7 @@ fn read_plan(
             }
             problems.extend(reading.faults.iter().map(|fault| Problem {
                 file: shown.clone(),
-                what: clean(fault, TEXT_CHARS),
+                what: safe_line(fault, TEXT_CHARS),
                 hint: "correct the plan: tasks.md alone says what is done".to_owned(),
                 is_minor: true,
             }));
@@ -639,7 +645,7 @@ fn read_design(project: &CometProject, change: &ChangeFolder, state: &State) -> 
     };
     match fault {
         None => Design::Ready,
-        Some(fault) => Design::Wrong(clean(&format!("The design {path} {fault}"), TEXT_CHARS)),
+        Some(fault) => Design::Wrong(safe_line(&format!("The design {path} {fault}"), TEXT_CHARS)),
     }
 }
 
@@ -664,7 +670,7 @@ fn read_checkpoint(
     };
     problems.push(Problem {
         file: file.clone(),
-        what: clean(&fault, TEXT_CHARS),
+        what: safe_line(&fault, TEXT_CHARS),
         hint: "hold the work itself against tasks.md, then set the file aside; it was left alone".to_owned(),
         is_minor: false,
     });
@@ -731,7 +737,7 @@ pub fn delivery_files(
 /// Shows what the files say about a delivery.
 #[must_use]
 pub fn delivery_view(change: &ChangeFolder, files: &DeliveryFiles) -> DeliveryView {
-    let shown = |text: &Option<String>| text.as_deref().map(|text| clean(text, TEXT_CHARS));
+    let shown = |text: &Option<String>| text.as_deref().map(|text| safe_line(text, TEXT_CHARS));
     let delivery = files.delivery.as_ref();
     DeliveryView {
         status: Some(if delivery.is_some() && !files.invalidated {
@@ -741,7 +747,7 @@ pub fn delivery_view(change: &ChangeFolder, files: &DeliveryFiles) -> DeliveryVi
         }),
         path: delivery.map(|_| change.file(&format!("{COMET}/{DELIVERY}"))),
         action: delivery.map(|delivery| delivery.action),
-        target_branch: delivery.map(|delivery| clean(&delivery.target_branch, TEXT_CHARS)),
+        target_branch: delivery.map(|delivery| safe_line(&delivery.target_branch, TEXT_CHARS)),
         remote: delivery.and_then(|delivery| delivery.remote.clone()),
         authorized_remote_url: delivery.and_then(|delivery| shown(&delivery.authorized_remote_url)),
         commit: delivery.and_then(|delivery| delivery.commit.clone()),
@@ -764,7 +770,7 @@ fn read_delivery(
                 DeliveryView { status: None, path: Some(file.clone()), ..delivery_view(change, &nothing) };
             problems.push(Problem {
                 file,
-                what: clean(&what, TEXT_CHARS),
+                what: safe_line(&what, TEXT_CHARS),
                 hint: "ask the person what may be delivered; it was left alone".to_owned(),
                 is_minor: false,
             });

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use session_state::times;
 
 use super::withheld;
+use crate::json;
 
 /// More than this is no record.
 pub const LIMIT: usize = 4 * 1024 * 1024;
@@ -206,12 +207,10 @@ pub enum NoRecord {
 /// # Errors
 /// It is not JSON, or lacks what a record must have.
 pub fn parse(bytes: &[u8]) -> Result<Record, NoRecord> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let all = match serde_json::from_slice(bytes) {
-        Ok(Value::Object(all)) => all,
-        Ok(_) => return Err(NoRecord::Foreign("an object")),
-        Err(_) => return Err(NoRecord::Damaged),
-    };
+    let all = json::object(bytes).map_err(|why| match why {
+        json::NotRead::NotAnObject => NoRecord::Foreign("an object"),
+        _ => NoRecord::Damaged,
+    })?;
     let text = |name: &str| text_of(all.get(name)).map(str::to_owned);
     let needed = |at: usize| text(NEEDED[at]).ok_or(NoRecord::Foreign(NEEDED[at]));
     let (key, workspace, workflow_path, started) = (needed(0)?, needed(1)?, needed(2)?, needed(3)?);

@@ -5,9 +5,9 @@ use std::io::Read as _;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::json;
 use super::registry::{Entry, Validation};
 use super::tree::{Located, Tree};
+use crate::json;
 
 /// Larger files are not looked into, in bytes.
 const CONTENT_LIMIT: u64 = 64 * 1024 * 1024;

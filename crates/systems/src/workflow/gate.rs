@@ -12,8 +12,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::json::{Fields as _, Object};
 use super::step::Step;
+use crate::json::{Fields as _, Object};
 
 /// What a gate says of its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -142,7 +142,7 @@ fn word(word: &str) -> Option<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::json::object;
+    use crate::json::object;
     use proptest::prelude::*;
 
     fn read(name: &str, text: &str) -> Result<Gate, NoGate> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::json::{Fields as _, Object};
+use crate::json::{Fields as _, Object};
 
 /// A phase plan that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub(crate) fn parse(object: &Object) -> PhasePlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::json::object;
+    use crate::json::object;
     use proptest::prelude::*;
 
     #[test]

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::json::{self, Fields as _, Object, Piece};
 use super::step::Step;
+use crate::json::{self, Fields as _, Object, Piece};
 
 /// A plan that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,6 @@ use session_state::Dir;
 
 use super::artifact::{self, Looked};
 use super::gate::{self, Gate, NoGate};
-use super::json::{self, Fields as _, Object};
 use super::phase_plan::{self, PhasePlan};
 use super::places::{self, Keys};
 use super::plan::{self, Plan};
@@ -17,6 +16,10 @@ use super::state::{DamagedFile, Warning};
 use super::step::Step;
 use super::tree::{Located, STATE_LIMIT, Tree};
 use crate::bounded;
+use crate::json::{self, Fields as _, Object};
+
+/// The member of a gate that holds the whole file the gate was about: often the largest.
+const NOT_NEEDED: &str = "validated_data";
 
 /// Names looked at in one folder.
 const MAX_NAMES: usize = 20_000;
@@ -181,7 +184,7 @@ impl Material {
                     continue;
                 }
             };
-            match json::object(&bytes) {
+            match json::object_without(&bytes, Some(NOT_NEEDED)) {
                 Ok(object) => {
                     self.files.push(path.clone());
                     each(self, &dir, &name, path, object);

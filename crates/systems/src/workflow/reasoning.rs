@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::json::{Fields as _, Object};
 use super::step::Step;
+use crate::json::{Fields as _, Object};
 
 /// A reasoning file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) fn parse(file_name: &str, object: &Object) -> Option<Reasoning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::json::object;
+    use crate::json::object;
     use proptest::prelude::*;
 
     #[test]

@@ -7,12 +7,12 @@ use session_state::{Now, times};
 
 use super::WorkflowError;
 use super::checklist::{Point, checklist};
-use super::json::{self, Fields as _};
 use super::lock::FileLock;
 use super::places;
 use super::prompt::prompt;
 use super::state::State;
 use super::tree::Tree;
+use crate::json::{self, Fields as _};
 
 /// The name and version of the form of [`Resumed`].
 pub const SCHEMA: &str = "recovery.workflow-recovery-state.v1";

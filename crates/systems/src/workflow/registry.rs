@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::json::{Fields as _, Object};
 use super::step::Step;
+use crate::json::{Fields as _, Object};
 
 /// What the registry says of an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -153,7 +153,7 @@ fn sha256(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::json::object;
+    use crate::json::object;
     use proptest::prelude::*;
 
     fn read(text: &str) -> Registry {

@@ -4,8 +4,8 @@ use rules::workflow_run;
 use serde_json::Value;
 use session_state::Now;
 
-use super::json::{Fields as _, Object};
 use super::step::Step;
+use crate::json::{Fields as _, Object};
 
 /// A record of a run that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub(crate) fn checkpoint(object: &Object) -> Option<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::json::object;
+    use crate::json::object;
     use proptest::prelude::*;
     use rules::workflow_run::SILENT_S;
 

@@ -26,7 +26,13 @@ pub(crate) enum NotRead {
 
 /// Reads an object; a byte order mark and halves of surrogate pairs (which JavaScript writes) are no fault.
 pub(crate) fn object(bytes: &[u8]) -> Result<Object, NotRead> {
+    object_without(bytes, None)
+}
+
+/// The same without a member that is never needed and often large.
+pub(crate) fn object_without(bytes: &[u8], skipped: Option<&str>) -> Result<Object, NotRead> {
     let text = text(bytes)?;
+    let members = |text: &str| members(text, skipped);
     let parsed = match members(text) {
         Ok(object) => Ok(object),
         Err(error) => match mend_surrogates(text) {
@@ -40,12 +46,9 @@ pub(crate) fn object(bytes: &[u8]) -> Result<Object, NotRead> {
     })
 }
 
-/// The member of a gate that holds the whole file the gate was about: never needed, and often the largest.
-const SKIPPED: &str = "validated_data";
-
-fn members(text: &str) -> serde_json::Result<Object> {
-    struct Members;
-    impl<'de> Visitor<'de> for Members {
+fn members(text: &str, skipped: Option<&str>) -> serde_json::Result<Object> {
+    struct Members<'s>(Option<&'s str>);
+    impl<'de> Visitor<'de> for Members<'_> {
         type Value = Object;
 
         fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,7 +58,7 @@ fn members(text: &str) -> serde_json::Result<Object> {
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
             let mut object = Object::new();
             while let Some(name) = map.next_key::<String>()? {
-                if name == SKIPPED {
+                if self.0 == Some(name.as_str()) {
                     map.next_value::<IgnoredAny>()?;
                 } else {
                     object.insert(name, map.next_value()?);
@@ -65,7 +68,7 @@ fn members(text: &str) -> serde_json::Result<Object> {
         }
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let object = deserializer.deserialize_map(Members)?;
+    let object = deserializer.deserialize_map(Members(skipped))?;
     deserializer.end()?;
     Ok(object)
 }
