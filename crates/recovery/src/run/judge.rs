@@ -78,7 +78,7 @@ pub(super) fn run(
     let mut judgements = Vec::new();
     let mut judged = Vec::new();
     let overview = registry.visit(arguments.workspace.as_deref(), &[Stage::Error], |run| {
-        judgements.push(pass.judge(&run));
+        judgements.push(if arguments.json { pass.judge(&run) } else { pass.judge_briefly(&run) });
         if run.record.is_err() || run.mismatch().is_some() {
             judged.push(run.path());
         }

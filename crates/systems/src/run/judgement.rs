@@ -3,6 +3,8 @@
 //! Pure: everything that was looked at is in the [`Case`]. The rows are those of FORMATS 7, the first that applies
 //! decides. A target is never made up: what the record does not name is not recovered.
 
+use std::cell::LazyCell;
+
 use rules::text;
 use serde::Serialize;
 
@@ -197,6 +199,12 @@ impl Verdict {
 /// Judges a run.
 #[must_use]
 pub fn judge(case: &Case<'_>) -> Judgement {
+    Judgement { evidence: evidence(case), not_known: not_known(case), ..judge_briefly(case) }
+}
+
+/// The same without the evidence, for an overview that does not show it.
+#[must_use]
+pub fn judge_briefly(case: &Case<'_>) -> Judgement {
     let verdict = verdict(case);
     let record = case.record.ok();
     let mut judgement = Judgement {
@@ -210,8 +218,8 @@ pub fn judge(case: &Case<'_>) -> Judgement {
         strong: verdict.row == Row::Interrupted,
         reason: verdict.reason,
         prerequisite: verdict.prerequisite,
-        evidence: evidence(case),
-        not_known: not_known(case),
+        evidence: Vec::new(),
+        not_known: Vec::new(),
         command: None,
         before: Vec::new(),
         after: Vec::new(),
@@ -383,7 +391,8 @@ fn is_repair_triage(record: &Record) -> bool {
         failed_job(record),
         file,
     ];
-    names.into_iter().flatten().any(|name| {
+    let mentions = |name: &&str| name.as_bytes().windows(6).any(|part| part.eq_ignore_ascii_case(b"triage"));
+    names.into_iter().flatten().filter(mentions).any(|name| {
         let lower = name.to_lowercase();
         let words: Vec<&str> =
             lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -566,7 +575,8 @@ fn evidence(case: &Case<'_>) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push(Fact { name, value });
     let Ok(record) = case.record else { return facts };
-    let withheld = withheld::Values::of(record);
+    // Most records have no text that these could stand in.
+    let withheld = LazyCell::new(|| withheld::Values::of(record));
     if let Some(error) = &record.error {
         fact("error", text::quoted(&withheld.out_of(error.clone()), 160));
     }
