@@ -410,10 +410,15 @@ impl Workflows {
                 }
             }
         }
+        // Counted once: asking for each run which others belong to its workflow takes the square of their number.
+        let mut runs_of: BTreeMap<&str, usize> = BTreeMap::new();
+        for workflow in runs.values().filter_map(|run| run.workflow_id.as_deref()) {
+            *runs_of.entry(workflow).or_default() += 1;
+        }
         for (name, run) in runs {
             let workflow = run.workflow_id.as_ref().filter(|workflow| found.contains_key(*workflow));
             match workflow {
-                Some(workflow) if self.runs_of(workflow, runs).len() == 1 => {
+                Some(workflow) if runs_of.get(workflow.as_str()) == Some(&1) => {
                     let changed_s = found.get(workflow).copied().unwrap_or(0).max(run.changed_s);
                     found.insert(workflow.clone(), changed_s);
                 }

@@ -1,18 +1,22 @@
 //! `recovery run judge`.
 
+use std::{sync::mpsc, thread};
+
 use clap::Args;
 use serde::Serialize;
 use systems::run::branch;
 use systems::run::judgement::{self, Judgement, Outcome, Row};
 use systems::run::pass::{Pass, Told};
 use systems::run::record::Stage;
-use systems::run::registry::{Problem, Registry};
+use systems::run::registry::{Overview, Problem, Registry, Run};
 
 use super::{Selection, select};
 use crate::{exit_status::ExitStatus, printer::Printer};
 
 /// Judgements for people; the JSON has all.
 const MAX_SHOWN: usize = 40;
+/// Runs that are read and not judged yet: each holds its folder open.
+const MAX_WAITING: usize = 64;
 
 /// Say what to do about a failed run: recover, launch fresh, defer, or report only
 ///
@@ -75,14 +79,7 @@ pub(super) fn run(
             _ => ExitStatus::Success,
         });
     }
-    let mut judgements = Vec::new();
-    let mut judged = Vec::new();
-    let overview = registry.visit(arguments.workspace.as_deref(), &[Stage::Error], |run| {
-        judgements.push(pass.judge(&run));
-        if run.record.is_err() || run.mismatch().is_some() {
-            judged.push(run.path());
-        }
-    });
+    let (mut judgements, judged, overview) = judge_all(registry, arguments.workspace.as_deref(), pass);
     // What has a judgement is not listed a second time.
     let mut problems = overview.problems;
     problems.retain(|problem| {
@@ -98,6 +95,36 @@ pub(super) fn run(
         print_all(&answer, printer);
     }
     Ok(ExitStatus::Success)
+}
+
+/// Judges every failed run, in the order of the registry. Returns the judgements, the paths of those whose own folder
+/// is among the problems, and what else was found.
+///
+/// Reading the records takes half of the time and judging them the other half, so each has a thread.
+fn judge_all(
+    registry: &Registry,
+    workspace: Option<&str>,
+    mut pass: Pass,
+) -> (Vec<Judgement>, Vec<String>, Overview) {
+    let (sender, waiting) = mpsc::sync_channel::<Run>(MAX_WAITING);
+    thread::scope(|scope| {
+        let judging = scope.spawn(move || {
+            let (mut judgements, mut judged) = (Vec::new(), Vec::new());
+            for run in waiting {
+                judgements.push(pass.judge(&run));
+                if run.record.is_err() || run.mismatch().is_some() {
+                    judged.push(run.path());
+                }
+            }
+            (judgements, judged)
+        });
+        let overview = registry.visit(workspace, &[Stage::Error], move |run| {
+            // Nobody listens only after a panic, which goes on below.
+            let _ = sender.send(run);
+        });
+        let (judgements, judged) = judging.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (judgements, judged, overview)
+    })
 }
 
 fn print_all(answer: &All, printer: &Printer) {

@@ -122,8 +122,9 @@ fn wrong(state: &State) -> Vec<String> {
     lines.extend(others.map(|warning| warning.text.clone()));
     let behind = state.warnings.iter().filter(|warning| warning.kind == BEHIND);
     let behind: Vec<Step> = behind.filter_map(|warning| warning.step).collect();
-    if !behind.is_empty() {
-        let mark = format!("recovery workflow mark {} STEP completed", state.id);
+    if let Some(first) = behind.first() {
+        // One command that runs as it stands; after it, this line names the next step.
+        let mark = format!("recovery workflow mark {} {first} completed", state.id);
         lines.push(format!("the plan is behind the gates at step {}: {mark}", ranges(&behind)));
     }
     // Already among what blocks the next step, if it blocks.

@@ -218,6 +218,14 @@ fn a_layout_that_cannot_be_read_is_an_error_and_no_empty_list() {
     let (_, value) = json_of(&world, &["tasks"]);
     assert_eq!(value["layout"]["status"], "unavailable");
     fs::remove_dir_all(world.project.join(".comet")).unwrap();
+    // Without a configuration two places are a conflict all the same, and one of them is not taken for the other.
+    for (made, status) in [("docs/openspec/changes", "unavailable"), ("openspec/changes", "conflict")] {
+        fs::create_dir_all(world.project.join(made)).unwrap();
+        let (code, value) = json_of(&world, &["check"]);
+        assert_eq!((code, &value["layout"]["status"]), (Some(1), &json!(status)), "{made}");
+    }
+    fs::remove_dir_all(world.project.join("openspec")).unwrap();
+    fs::remove_dir_all(world.project.join("docs/openspec")).unwrap();
     let said = world.run(&["change", "check"]);
     assert_eq!(said.code, Some(1));
     assert!(said.stderr.contains("no Comet project") && said.stderr.contains("hint: "), "{}", said.stderr);

@@ -383,6 +383,17 @@ impl Active {
         }
     }
 
+    /// The command that an option offers: a recorded failure goes back to building, as the one question about such a
+    /// change says too.
+    fn way_on(&self) -> Option<&'static str> {
+        match &self.standing {
+            Standing::Valid(state) if state.phase == Phase::Verify && state.verify_result == "fail" => {
+                Some(phase_command(Phase::Build, state.workflow))
+            }
+            _ => self.command(),
+        }
+    }
+
     /// Whether a person has to decide before anything goes on.
     #[must_use]
     pub fn is_at_decision_point(&self) -> bool {
@@ -483,7 +494,7 @@ fn which_change(changes: &[Active], others: usize) -> Answer {
         .take(MOST)
         .map(|change| Choice {
             label: format!("go on with {}", change.in_words()),
-            command: Some(match change.command() {
+            command: Some(match change.way_on() {
                 Some(command) => format!("{command} {}", change.name),
                 None => format!("recovery change check {}", change.name),
             }),
@@ -583,7 +594,7 @@ fn choice(label: impl Into<String>, command: Option<&str>) -> Choice {
 
 fn whose_files(change: &Active, dirty: usize) -> Answer {
     let files = if dirty == 1 { "1 file is".to_owned() } else { format!("{dirty} files are") };
-    let go_on = change.command();
+    let go_on = change.way_on();
     Answer::about(
         Action::AskUser,
         change,
@@ -831,6 +842,19 @@ mod tests {
         let said = answer(&request("go", true), &changes[..1], 9_999, &mut Around::default());
         check(&said, Action::AskUser, "multiple active changes require a change name", None, None);
         assert!(said.question.unwrap().starts_with("10000 changes"));
+    }
+
+    #[test]
+    fn an_option_for_a_failed_verification_goes_back_to_building() {
+        let failed = || active("press-flowers", valid("phase: verify\nverify_result: fail"));
+        let several = [active(ONE, valid("phase: verify")), failed()];
+        let said = answer(&request("continue", true), &several, 0, &mut Around::default());
+        let commands: Vec<_> = said.options.iter().filter_map(|option| option.command.as_deref()).collect();
+        assert_eq!(commands, ["/comet-verify sort-labels", "/comet-build press-flowers"]);
+        let mut dirty = Around { dirty: 1, ..Around::default() };
+        let said = answer(&request("continue", true), &[failed()], 0, &mut dirty);
+        assert_eq!(said.options[0].command.as_deref(), Some("/comet-build"));
+        assert_eq!(said.next_command, Some("/comet-verify"), "the field stays that of the phase");
     }
 
     #[test]

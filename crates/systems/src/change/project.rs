@@ -368,7 +368,8 @@ impl CometProject {
                         );
                         (Layout::of(None, LayoutStatus::Absent, Some(fault)), None)
                     }
-                    (true, _) => {
+                    (true, true) => (checked(&root, ArtifactLayout::Legacy, exists), None),
+                    (true, false) => {
                         let hint =
                             "set classic.artifact_layout in .comet/config.yaml: `comet init` writes one";
                         let fault = (

@@ -231,7 +231,7 @@ impl Gather {
         let mut file = dir.open_file(name)?;
         let bytes = file.metadata()?.len();
         // One byte more tells whether the end begins with a whole line.
-        let end = read_from(&mut file, bytes.saturating_sub(TAIL + 1), TAIL + 1)?;
+        let end = read_from(&mut file, bytes.saturating_sub(TAIL + 1), TAIL + 1, bytes)?;
         let (text, truncated) = last(&end, bytes > TAIL);
         // Before the lines are cleaned, and again: an escape may stand inside a value.
         let text = self.values.out_of(shown::block(&self.values.out_of(text)));

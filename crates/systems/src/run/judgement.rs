@@ -383,7 +383,8 @@ fn is_repair_triage(record: &Record) -> bool {
         failed_job(record),
         file,
     ];
-    names.into_iter().flatten().any(|name| {
+    let mentions = |name: &&str| name.as_bytes().windows(6).any(|part| part.eq_ignore_ascii_case(b"triage"));
+    names.into_iter().flatten().filter(mentions).any(|name| {
         let lower = name.to_lowercase();
         let words: Vec<&str> =
             lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();

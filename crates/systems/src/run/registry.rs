@@ -116,17 +116,20 @@ impl Run {
             Err(error) => return Err(error),
         };
         let size = file.metadata()?.len();
-        let bytes = read_from(&mut file, offset.max(size.saturating_sub(PROGRESS_LIMIT)), PROGRESS_LIMIT)?;
+        let from = offset.max(size.saturating_sub(PROGRESS_LIMIT));
+        let bytes = read_from(&mut file, from, PROGRESS_LIMIT, size)?;
         Ok(Some((progress::parse(&bytes), size)))
     }
 }
 
-/// Reads at most `limit` bytes from an offset on.
-pub(crate) fn read_from(file: &mut File, offset: u64, limit: u64) -> io::Result<Vec<u8>> {
+/// Reads at most `limit` bytes from an offset on; `size` is what the file has, as far as is known.
+pub(crate) fn read_from(file: &mut File, offset: u64, limit: u64, size: u64) -> io::Result<Vec<u8>> {
     if offset > 0 {
         file.seek(SeekFrom::Start(offset))?;
     }
-    let mut bytes = Vec::new();
+    // With room for all of it and one byte more, it is one call and one that says there is no more.
+    let expected = size.saturating_sub(offset).min(limit);
+    let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0) + 1);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -1,5 +1,7 @@
 //! Text of others as it may be shown: without secrets, escapes and control characters.
 
+use std::borrow::Cow;
+
 use rules::text;
 
 /// Blanks kept at the beginning of a line.
@@ -11,7 +13,11 @@ const MAX_LINE: usize = 4_000;
 pub(crate) fn line(outside: &str, max: usize) -> String {
     // Escapes go first (one may stand inside a secret), the cut comes last (half a secret is not recognised).
     let clean = text::one_line(outside, usize::MAX);
-    text::one_line(&text::redact(&clean), max)
+    match text::redact(&clean) {
+        // Nothing was taken out and nothing is to be cut: it is as it should be.
+        Cow::Borrowed(_) if clean.len() <= max => clean,
+        redacted => text::one_line(&redacted, max),
+    }
 }
 
 /// Several lines, their indentation kept.

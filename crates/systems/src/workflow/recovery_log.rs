@@ -37,12 +37,11 @@ pub(crate) fn write(tree: &Tree, keys: &Keys, state: &State, now: Now) -> Result
         };
         let path = format!("{folder}/{name}");
         let bytes = format!("{text}\n");
-        if !dir.has(&name)
-            && dir
-                .replace_if(&name, bytes.as_bytes(), || !dir.has(&name))
-                .map_err(|error| failed(&path, error))?
-        {
-            return Ok(path);
+        // Never over the note of another recovery of the same second.
+        match dir.put_new(&name, bytes.as_bytes(), || true) {
+            Ok(_) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(&path, error)),
         }
     }
     Err(failed(folder, io::ErrorKind::AlreadyExists.into()))

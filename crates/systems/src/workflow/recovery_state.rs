@@ -67,26 +67,33 @@ pub(crate) fn write(
     let mut bytes = serde_json::to_vec_pretty(&document).map_err(|error| failed(error.into()))?;
     bytes.push(b'\n');
     let dir = tree.make_folder(folder).map_err(failed)?;
-    if dir.has(&name) {
+    let is_new = match dir.put_new(&name, &bytes, || true) {
+        Ok(made) => made,
+        // An older one, or the one of a recovery at the same moment.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+        Err(error) => return Err(failed(error)),
+    };
+    if !is_new {
         let (_lock, judged) = FileLock::take(&dir, &name).map_err(failed)?;
-        let old = dir.read(&name, LIMIT).map_err(failed)?;
-        let old = json::object(&old).map_err(|why| taken(why.to_string()))?;
-        match old.text("schema").and_then(|schema| schema.strip_prefix(FAMILY)) {
-            Some("1") => {}
-            Some(_) => return Err(taken("is of a newer version".to_owned())),
-            None => return Err(taken("is not ours".to_owned())),
-        }
+        is_ours(&dir.read(&name, LIMIT).map_err(failed)?).map_err(taken)?;
         if !dir.replace_if(&name, &bytes, || dir.stat(&name) == Some(judged)).map_err(failed)? {
             return Err(WorkflowError::Busy { path });
         }
-    } else if !dir.replace_if(&name, &bytes, || !dir.has(&name)).map_err(failed)? {
-        return Err(WorkflowError::Busy { path });
     }
-    // What cannot be read again is of no use to anybody.
+    // What cannot be read again is of no use to anybody. Another recovery may have taken its place by now.
     let again = dir.read(&name, LIMIT).map_err(failed)?;
     if again != bytes {
-        return Err(WorkflowError::Busy { path });
+        is_ours(&again).map_err(taken)?;
     }
-    json::check(&again).map_err(|why| taken(why.to_string()))?;
     Ok(document)
+}
+
+/// Whether bytes are a document of this version; if not, why, in words that stand after the name.
+fn is_ours(bytes: &[u8]) -> Result<(), String> {
+    let object = json::object(bytes).map_err(|why| why.to_string())?;
+    match object.text("schema").and_then(|schema| schema.strip_prefix(FAMILY)) {
+        Some("1") => Ok(()),
+        Some(_) => Err("is of a newer version".to_owned()),
+        None => Err("is not ours".to_owned()),
+    }
 }

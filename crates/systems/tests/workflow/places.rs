@@ -172,3 +172,24 @@ fn the_list_has_each_once_the_newest_first() {
     );
     assert!(Project::new().workflows().list(9, NOW).workflows.is_empty());
 }
+
+#[test]
+fn a_workflow_with_one_run_is_one_line_and_of_several_runs_each_has_its_own() {
+    let project = Project::new();
+    project.gates("+0");
+    let listed = || -> Vec<String> {
+        let mut ids: Vec<String> =
+            project.workflows().list(50, NOW).workflows.into_iter().map(|one| one.id).collect();
+        ids.sort();
+        ids
+    };
+    let run = |number: usize| {
+        let path = format!("{CONTEXT}/runtime/runs/run-{number}/run.json");
+        project.json(&path, json!({"workflow_id": "wf", "status": "completed"}));
+    };
+    assert_eq!(listed(), ["wf"]);
+    run(1);
+    assert_eq!(listed(), ["wf"]);
+    run(2);
+    assert_eq!(listed(), ["run-1", "run-2", "wf"]);
+}

@@ -189,6 +189,25 @@ fn many_who_mark_at_once_lose_nothing() {
 }
 
 #[test]
+fn many_who_resume_at_once_leave_one_document_and_a_note_each() {
+    const MANY: usize = 12;
+    let project = Project::new();
+    project.gates("+0 -1");
+    let notes: std::collections::BTreeSet<String> = std::thread::scope(|scope| {
+        let resume = || project.workflows().resume("wf", true, NOW).unwrap().logged.unwrap();
+        let all: Vec<_> = (0..MANY).map(|_| scope.spawn(resume)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(notes.len(), MANY, "no note took the place of another: {notes:?}");
+    for note in &notes {
+        assert!(serde_json::from_str::<Value>(&project.text(note)).is_ok(), "{note}");
+    }
+    let document: Value = serde_json::from_str(&project.text(DOCUMENT)).unwrap();
+    assert_eq!(document["schema"], "recovery.workflow-recovery-state.v1");
+    assert_eq!(project.snapshot().len(), 2 + MANY + 1, "nothing is left beside them");
+}
+
+#[test]
 fn an_export_names_every_file_with_its_digest() {
     let project = documented();
     let export = project.workflows().export("wf", NOW).unwrap();
