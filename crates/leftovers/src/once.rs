@@ -1,11 +1,13 @@
 //! What stays as it is although it was told: work of another system, whose files are only read.
 
+use rules::liveness::Process;
 use rules::text::utf16_len;
-use session_state::{FileStat, Session, hash_name, told};
+use session_state::status::{self, Status};
+use session_state::{FileStat, Session, hash_name, session_file, told};
 
 use crate::{Finding, Repair, Scan, Weight};
 
-/// A sentence that one session is told, and the next one only when its subject has changed.
+/// A sentence that one session is told, and the next one only when its subject has changed or who was told was cut off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Once {
     what: &'static str,
@@ -40,7 +42,7 @@ impl Once {
     ///
     /// Errors: it could not be noted, so it must not be told.
     pub fn for_who_asked(self, teller: &Session) -> std::io::Result<Option<String>> {
-        Ok(told::take(teller, &self.fingerprint, usize::MAX)?.then_some(self.sentence))
+        Ok(told::take(teller, &self.fingerprint, usize::MAX, |_| true)?.then_some(self.sentence))
     }
 
     pub(crate) fn finding(self) -> Finding {
@@ -50,9 +52,18 @@ impl Once {
 
 impl Repair for Once {
     fn mend(&self, _: &Scan<'_>, teller: &Session) -> std::io::Result<Vec<String>> {
-        let mine = told::take(teller, &self.fingerprint, 1)?;
+        let mine = told::take(teller, &self.fingerprint, 1, |name| !was_cut_off(teller, name))?;
         Ok(mine.then(|| self.sentence.clone()).into_iter().collect())
     }
+}
+
+/// Whether another session is proven gone without an end.
+fn was_cut_off(teller: &Session, name: &str) -> bool {
+    teller.sessions.folder(name).is_ok_and(|dir| {
+        let ended = matches!(status::read(&dir), Some(Status::Ended | Status::Superseded));
+        let process = session_file::read(&dir).and_then(|file| file.process);
+        !ended && process.is_some_and(|process| process.presence() == Process::Gone)
+    })
 }
 
 /// What changes with a file.

@@ -5,6 +5,8 @@ use std::{
     io::{self, Write as _},
 };
 
+use serde::Serialize;
+
 use crate::hint::Hinted;
 
 /// Width of the names in a list of facts.
@@ -21,6 +23,24 @@ impl Printer {
     /// Writes a line of the result.
     pub(crate) fn line(&self, text: impl Display) {
         let _ = writeln!(io::stdout().lock(), "{text}");
+    }
+
+    /// Writes a JSON object as the result.
+    pub(crate) fn json(&self, object: &impl Serialize) -> anyhow::Result<()> {
+        self.line(serde_json::to_string_pretty(object)?);
+        Ok(())
+    }
+
+    /// Writes a JSON object as the result, the name of its schema (without `recovery.`) in front.
+    pub(crate) fn json_of(&self, schema: &str, object: &impl Serialize) -> anyhow::Result<()> {
+        // Written straight from the object: a tree of values in between costs as much as judging ten thousand runs.
+        #[derive(Serialize)]
+        struct Document<'o, O> {
+            schema: String,
+            #[serde(flatten)]
+            object: &'o O,
+        }
+        self.json(&Document { schema: format!("recovery.{schema}"), object })
     }
 
     /// Writes text that has its line breaks already.

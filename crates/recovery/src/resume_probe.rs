@@ -81,7 +81,7 @@ pub(crate) fn run(
         },
     };
     if arguments.json || !io::stdout().is_terminal() {
-        printer.line(serde_json::to_string_pretty(&answer)?);
+        printer.json(&answer)?;
     } else {
         in_words(&answer).iter().for_each(|line| printer.line(line));
     }

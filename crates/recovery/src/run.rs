@@ -8,7 +8,6 @@ mod select;
 mod verify;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use session_state::times;
 use systems::run::registry::{Problem, Registry};
 
@@ -80,20 +79,6 @@ pub(crate) fn run(
         RunVerb::Release(arguments) => claiming::release(arguments, &registry, environment, printer),
         RunVerb::Verify(arguments) => verify::run(arguments, &registry, printer),
     }
-}
-
-/// Prints one JSON document, with the name of its schema in front.
-fn print_json(printer: &Printer, schema: &str, answer: &impl Serialize) -> anyhow::Result<()> {
-    // Written straight from the answer: a tree of values in between costs as much as judging ten thousand runs.
-    #[derive(Serialize)]
-    struct Document<'a, A> {
-        schema: String,
-        #[serde(flatten)]
-        answer: &'a A,
-    }
-    let document = Document { schema: format!("recovery.{schema}"), answer };
-    printer.line(serde_json::to_string_pretty(&document)?);
-    Ok(())
 }
 
 /// A time as every document has it: RFC 3339 in UTC.

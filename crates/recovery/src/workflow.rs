@@ -117,15 +117,15 @@ pub(crate) fn run(
     match &arguments.action {
         Action::List { json, limit } => {
             let found = workflows.list(*limit, now);
-            if *json { print_json(printer, &found)? } else { list::print(&found, now, printer) }
+            if *json { printer.json(&found)? } else { list::print(&found, now, printer) }
         }
         Action::Show { id, json } => {
             let state = workflows.read(id, now).map_err(hinted)?;
-            if *json { print_json(printer, &state)? } else { show::print(&state, printer) }
+            if *json { printer.json(&state)? } else { show::print(&state, printer) }
         }
         Action::Resume { id, log, json } => {
             let resumed = workflows.resume(id, *log, now).map_err(hinted)?;
-            if *json { print_json(printer, &resumed)? } else { resume::print(&resumed, printer) }
+            if *json { printer.json(&resumed)? } else { resume::print(&resumed, printer) }
         }
         Action::Mark { id, step, status, json } => {
             let (step, status) = match (parse_step(step), parse_status(status)) {
@@ -137,7 +137,7 @@ pub(crate) fn run(
             };
             let marked = workflows.mark(id, step, status, now).map_err(hinted)?;
             if *json {
-                print_json(printer, &MarkAnswer::new(id, step, status, &marked))?;
+                printer.json(&MarkAnswer::new(id, step, status, &marked))?;
             } else {
                 let done = if marked.changed { "is now" } else { "was already" };
                 printer.line(format_args!("step {step} {done} {} in {}", status.word(), marked.path));
@@ -149,7 +149,7 @@ pub(crate) fn run(
         Action::Export { id, output } => {
             let export = workflows.export(id, now).map_err(hinted)?;
             match output {
-                None => print_json(printer, &export)?,
+                None => printer.json(&export)?,
                 Some(file) => {
                     let path = environment.current_dir.join(file);
                     let text = serde_json::to_string_pretty(&export)?;
@@ -182,11 +182,6 @@ fn project_of(scope: Scope) -> PathBuf {
     match scope {
         Scope::Project(dir) | Scope::User(dir) => dir,
     }
-}
-
-fn print_json(printer: &Printer, answer: &impl Serialize) -> anyhow::Result<()> {
-    printer.line(serde_json::to_string_pretty(answer)?);
-    Ok(())
 }
 
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::ApiClass;
-use crate::text::{one_line, quoted, redact, utf16_len};
+use crate::text::{one_line, quoted, safe_line, utf16_len};
 
 pub use crate::text::age;
 
@@ -624,7 +624,7 @@ fn remark(left_out: usize) -> String {
 // Making values from outside safe
 
 fn safe(text: &str, max_chars: usize) -> String {
-    one_line(&redact(&one_line(text, usize::MAX)), max_chars).replace(['"', '`'], "'")
+    safe_line(text, max_chars).replace(['"', '`'], "'")
 }
 
 fn name(text: &str) -> String {

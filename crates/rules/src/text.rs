@@ -122,13 +122,22 @@ fn is_invisible(c: char) -> bool {
 ///
 /// Quotes and back quotes inside become single quotes, so that nothing inside can end the quotation.
 pub fn quoted(text: &str, max_chars: usize) -> String {
-    // Escapes go first (one may stand inside a secret), the cut comes last (half a secret is not recognised).
-    let clean = one_line(text, usize::MAX);
-    let mut inner = one_line(&redact(&clean), max_chars.saturating_sub(2));
+    let mut inner = safe_line(text, max_chars.saturating_sub(2));
     if inner.contains(['"', '`', '“', '”', '„', '‟']) {
         inner = inner.replace(['"', '`', '“', '”', '„', '‟'], "'");
     }
     if max_chars < 2 { String::new() } else { format!("\"{inner}\"") }
+}
+
+/// Returns `text`, redacted, as one line of at most `max_chars` characters.
+pub fn safe_line(text: &str, max_chars: usize) -> String {
+    // Escapes go first (one may stand inside a secret), the cut comes last (half a secret is not recognised).
+    let clean = one_line(text, usize::MAX);
+    match redact(&clean) {
+        // Nothing was taken out and nothing is to be cut: it is as it should be.
+        Cow::Borrowed(_) if clean.len() <= max_chars => clean,
+        redacted => one_line(&redacted, max_chars),
+    }
 }
 
 /// Returns how many UTF-16 units `text` has: what the client counts.

@@ -53,7 +53,8 @@ pub use step::{Step, ranges};
 
 use self::places::Keys;
 use self::reader::Material;
-use self::tree::Tree;
+use self::tree::{STATE_LIMIT, Tree};
+use crate::bounded;
 
 /// The name and version of the form of [`List`].
 pub const LIST_SCHEMA: &str = "recovery.workflow-list.v1";
@@ -316,7 +317,7 @@ impl Workflows {
         let taken = |why| WorkflowError::Taken { path: path.to_owned(), why };
         let dir = self.tree.folder(folder).map_err(taken)?.ok_or_else(|| taken("is gone".to_owned()))?;
         let (_lock, judged) = lock::FileLock::take(&dir, name).map_err(failed("read"))?;
-        let bytes = dir.read(name, tree::STATE_LIMIT).map_err(failed("read"))?;
+        let bytes = dir.read(name, STATE_LIMIT).map_err(failed("read"))?;
         let cannot = |why| WorkflowError::CannotMark { path: path.to_owned(), why };
         let Some(new) = plan::marked(&bytes, step, status, now).map_err(cannot)? else { return Ok(false) };
         let unchanged = || dir.stat(name) == Some(judged);
@@ -370,7 +371,7 @@ impl Workflows {
                 };
                 // A damaged record leaves the registry to tell the workflow.
                 let parsed = |file: &str| {
-                    let bytes = tree::read(folder.as_ref()?, file).ok()??;
+                    let bytes = bounded::read(folder.as_ref()?, file, STATE_LIMIT).ok()??;
                     Some(run::parse(&json::object(&bytes).ok()?))
                 };
                 let run = parsed(places::RUN).or_else(|| parsed(places::RUN_REGISTRY)).unwrap_or_default();

@@ -1,16 +1,17 @@
-//! What git says about a project: read-only, bounded in time, without the network, and without running anything the
-//! repository has configured to be run (hooks, a file system monitor, an external diff).
+//! What git says about a project.
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
-use systems::change::{
-    delivery::{self, Delivery, GitFacts, RemoteStatus},
-    project::{ChangeFolder, LOCK, STATE, TRANSACTION},
-    state,
+use systems::{
+    change::{
+        delivery::{self, Delivery, GitFacts, RemoteStatus},
+        project::{ChangeFolder, LOCK, STATE, TRANSACTION},
+        state,
+    },
+    git,
 };
 
 use bounded_command::Answer;
@@ -33,19 +34,7 @@ impl Git {
     }
 
     fn ask(&self, arguments: &[&str], limit: Duration) -> Option<Answer> {
-        let mut git = Command::new("git");
-        git.args(["-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=true"])
-            .args(["--no-optional-locks", "-C"])
-            .arg(&self.root)
-            .args(arguments);
-        // Set inside of a git hook, these would speak of another repository.
-        for name in
-            ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_OBJECT_DIRECTORY"]
-        {
-            git.env_remove(name);
-        }
-        git.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("GIT_NO_LAZY_FETCH", "1");
-        bounded_command::run(&mut git, limit).ok()
+        git::ask(&self.root, arguments, limit).ok()
     }
 
     /// The answer as a line of text, if git says yes.

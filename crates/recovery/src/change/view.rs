@@ -33,10 +33,9 @@ impl Output<'_> {
     /// Prints a result: the object, or in words.
     pub(crate) fn result(&self, object: &impl Serialize, words: impl FnOnce(&Printer)) -> anyhow::Result<()> {
         if self.json {
-            self.printer.line(serde_json::to_string_pretty(object)?);
-        } else {
-            words(self.printer);
+            return self.printer.json(object);
         }
+        words(self.printer);
         Ok(())
     }
 
@@ -51,9 +50,8 @@ impl Output<'_> {
             hint: Hinted::of(error),
             layout,
         };
-        if let Ok(text) = serde_json::to_string_pretty(&failure) {
-            self.printer.line(text);
-        }
+        // Texts and a layout: there is nothing that could fail.
+        let _ = self.printer.json(&failure);
     }
 }
 

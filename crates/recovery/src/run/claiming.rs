@@ -134,7 +134,7 @@ pub(super) fn claim(
     let answer = Answer { outcome: Some(judgement.outcome), ..answer };
     let taken = answer.result == "claimed";
     if arguments.json {
-        super::print_json(printer, "run-claim.v1", &answer)?;
+        printer.json_of("run-claim.v1", &answer)?;
     } else if taken {
         printer.line(format_args!("{} in {}: {}", answer.run_key, answer.workspace, answer.reason));
         if let Some(command) = &judgement.command {
@@ -183,7 +183,7 @@ pub(super) fn release(
         Err(error) => return Err(anyhow::Error::new(error).context(run.path())),
     };
     if arguments.json {
-        super::print_json(printer, "run-release.v1", &answer)?;
+        printer.json_of("run-release.v1", &answer)?;
     } else {
         printer.line(format_args!("{} in {}: {}", answer.run_key, answer.workspace, answer.reason));
     }

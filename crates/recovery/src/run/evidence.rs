@@ -63,7 +63,7 @@ pub(super) fn run(
     let record = select::record(&run)?;
     let answer = gather(&run, record);
     if arguments.json {
-        super::print_json(printer, "run-evidence.v1", &answer)?;
+        printer.json_of("run-evidence.v1", &answer)?;
     } else {
         print(&answer, printer);
     }
@@ -71,12 +71,11 @@ pub(super) fn run(
 }
 
 fn gather(run: &Run, record: &Record) -> Answer {
-    let line = |text: &str, max| text::one_line(&text::redact(&text::one_line(text, usize::MAX)), max);
     let window = Pass::new(Told { blocked: Vec::new(), far: branch::FAR }).window(record);
     let progress = run.progress().ok().flatten().map(|(progress, _)| Events {
         events: progress.events,
         skipped_lines: progress.skipped_lines,
-        job_status: progress.jobs.iter().map(|(job, status)| (line(job, 200), *status)).collect(),
+        job_status: progress.jobs.iter().map(|(job, status)| (text::safe_line(job, 200), *status)).collect(),
         last_event_at: super::time(progress.last_at_s),
     });
     let evidence = evidence::of(run, record);
@@ -88,10 +87,10 @@ fn gather(run: &Run, record: &Record) -> Answer {
         not_known.push("what the fields of a repair mean (shown as they are)");
     }
     Answer {
-        run_key: line(&run.key, 255),
-        workspace: line(&run.workspace, 255),
+        run_key: text::safe_line(&run.key, 255),
+        workspace: text::safe_line(&run.workspace, 255),
         stage: run.stage,
-        label: line(record.display_name.as_deref().unwrap_or(&record.key), 120),
+        label: text::safe_line(record.display_name.as_deref().unwrap_or(&record.key), 120),
         process: process::of(record, run.written_s()),
         window,
         progress,

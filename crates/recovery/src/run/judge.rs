@@ -70,7 +70,7 @@ pub(super) fn run(
         judgement::share_budget(&mut judgements, arguments.budget);
         let [judgement] = judgements;
         if arguments.json {
-            super::print_json(printer, "run-judge.v1", &judgement)?;
+            printer.json_of("run-judge.v1", &judgement)?;
         } else {
             print(&judgement, printer);
         }
@@ -90,7 +90,7 @@ pub(super) fn run(
     let answer =
         All { budget: arguments.budget, spent, judgements, problems, more_problems: overview.more_problems };
     if arguments.json {
-        super::print_json(printer, "run-judge-all.v1", &answer)?;
+        printer.json_of("run-judge-all.v1", &answer)?;
     } else {
         print_all(&answer, printer);
     }

@@ -90,7 +90,7 @@ pub(super) fn run(
         counts,
     };
     if arguments.json {
-        super::print_json(printer, "run-list.v1", &answer)?;
+        printer.json_of("run-list.v1", &answer)?;
     } else {
         print(&answer, printer, Now::read());
     }
@@ -98,20 +98,22 @@ pub(super) fn run(
 }
 
 fn listed(run: &Run, record: &Record) -> Listed {
-    let line = |text: &str, max| text::one_line(&text::redact(&text::one_line(text, usize::MAX)), max);
     Listed {
-        run_key: line(&run.key, 255),
-        workspace: line(&run.workspace, 255),
+        run_key: text::safe_line(&run.key, 255),
+        workspace: text::safe_line(&run.workspace, 255),
         stage: run.stage,
-        label: line(record.display_name.as_deref().unwrap_or(&record.key), 120),
+        label: text::safe_line(record.display_name.as_deref().unwrap_or(&record.key), 120),
         ending: record.ending,
         failed_job: match &record.failed_job {
-            FailedJob::Named(job) => Some(line(job, 200)),
+            FailedJob::Named(job) => Some(text::safe_line(job, 200)),
             FailedJob::None | FailedJob::Unusable => None,
         },
         started_at: super::time(record.started_s),
         finished_at: super::time(record.finished_s),
-        error: record.error.clone().map(|error| line(&withheld::Values::of(record).out_of(error), 400)),
+        error: record
+            .error
+            .clone()
+            .map(|error| text::safe_line(&withheld::Values::of(record).out_of(error), 400)),
         process: process::of(record, run.written_s()),
         claimed: claim::of(run) != Claimed::No,
         ended_s: record.finished_s.or(Some(run.written_s())).filter(|at| *at > 0),

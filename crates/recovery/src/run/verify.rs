@@ -48,7 +48,7 @@ pub(super) fn run(
     let run = select::find(registry, &arguments.selection, &order)?;
     let answer = look(&run)?;
     if arguments.json {
-        super::print_json(printer, "run-verify.v1", &answer)?;
+        printer.json_of("run-verify.v1", &answer)?;
     } else {
         let verdict = if answer.confirmed { "confirmed" } else { "not confirmed" };
         printer.line(format_args!("{} in {}: {verdict}", answer.run_key, answer.workspace));

@@ -13,7 +13,9 @@ use rules::liveness::Process;
 use serde::{Deserialize, Serialize};
 use session_state::{Dir, FileKind, Now, process};
 
-use super::project::{LOCK, read_bytes};
+use super::project::LOCK;
+use crate::bounded;
+use crate::file_lock::lock_until;
 
 /// How long a lock is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -96,7 +98,7 @@ pub fn look(dir: &Dir) -> LockState {
 
 /// None: there is no lock; Some(None): it cannot be read.
 fn read_owner(dir: &Dir) -> Option<Option<(Owner, Vec<u8>)>> {
-    match read_bytes(dir, LOCK, LIMIT) {
+    match bounded::read(dir, LOCK, LIMIT) {
         Ok(None) => None,
         Ok(Some(bytes)) => {
             let owner: Option<Owner> = serde_json::from_slice(&bytes).ok();
@@ -206,13 +208,10 @@ fn take_away(dir: &Dir, owner: &Owner, bytes: &[u8]) -> io::Result<()> {
 fn gate(dir: &Dir, until: Instant) -> Result<Option<File>, LockError> {
     // Only a lock is taken on it: what is read and written goes through the open folder.
     let Ok(file) = File::open(dir.path()) else { return Ok(None) };
-    loop {
-        match fs2::FileExt::try_lock_exclusive(&file) {
-            Ok(()) => return Ok(Some(file)),
-            Err(error) if error.kind() != fs2::lock_contended_error().kind() => return Ok(None),
-            Err(_) if Instant::now() >= until => return Err(LockError::Busy),
-            Err(_) => std::thread::sleep(PAUSE),
-        }
+    match lock_until(&file, until) {
+        Ok(()) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(LockError::Busy),
+        Err(_) => Ok(None),
     }
 }
 

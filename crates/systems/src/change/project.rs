@@ -8,6 +8,8 @@ use session_state::{Dir, FileKind};
 
 use rules::change::is_change_name;
 
+use crate::bounded;
+
 use super::config::{self, ArtifactLayout, Config};
 use super::shown::clean;
 use super::state::is_relative_path;
@@ -76,30 +78,13 @@ impl Found {
 /// Reads an ordinary file of a folder as text.
 #[must_use]
 pub fn read_text(dir: &Dir, name: &str, limit: usize) -> Found {
-    match read_bytes(dir, name, limit) {
+    match bounded::read(dir, name, limit) {
         Ok(None) => Found::Missing,
         Ok(Some(bytes)) => match String::from_utf8(bytes) {
             Ok(text) => Found::Text(text),
             Err(_) => Found::Unusable("is not UTF-8 text".to_owned()),
         },
         Err(why) => Found::Unusable(why),
-    }
-}
-
-/// Reads an ordinary file of a folder. Ok(None): there is none. Err: why it is not read.
-pub fn read_bytes(dir: &Dir, name: &str, limit: usize) -> Result<Option<Vec<u8>>, String> {
-    match dir.read(name, limit) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            Err(format!("is larger than {} KiB", limit / 1024))
-        }
-        Err(error) => Err(match dir.stat(name).map(|stat| stat.kind) {
-            Some(FileKind::Link) => "is a link, which is not followed".to_owned(),
-            Some(FileKind::Folder) => "is a folder".to_owned(),
-            Some(FileKind::Special) => "is no ordinary file".to_owned(),
-            _ => format!("cannot be read ({})", error.kind()),
-        }),
     }
 }
 
@@ -112,25 +97,9 @@ pub fn open_parent(root: &Dir, path: &str) -> Result<Option<(Dir, String)>, Stri
     }
     let mut parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     let Some(name) = parts.pop() else { return Err("names no file".to_owned()) };
-    match open_folder(root, &parts) {
+    match bounded::folder(root, parts.into_iter()) {
         Ok(dir) => Ok(dir.map(|dir| (dir, name.to_owned()))),
-        Err(part) => Err(format!("leads through {part}, which is a link or no folder")),
-    }
-}
-
-/// Opens a folder below another, step by step. Ok(None): it does not exist. Err: the step that is no folder.
-fn open_folder(root: &Dir, parts: &[&str]) -> Result<Option<Dir>, String> {
-    let mut here = None;
-    for part in parts {
-        match here.as_ref().unwrap_or(root).folder(part) {
-            Ok(next) => here = Some(next),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(_) => return Err((*part).to_owned()),
-        }
-    }
-    match here {
-        Some(dir) => Ok(Some(dir)),
-        None => Dir::open(root.path()).map(Some).map_err(|_| ".".to_owned()),
+        Err(barred) => Err(format!("leads through {}, which is a link or no folder", barred.step)),
     }
 }
 
@@ -341,8 +310,8 @@ impl CometProject {
         let root = Dir::open(root)?;
         let mut note = None;
         let exists = |layout: ArtifactLayout| {
-            let parts: Vec<&str> = open_spec_root(layout).split('/').collect();
-            open_folder(&root, &parts).map(|dir| dir.is_some())
+            let open_spec = bounded::folder(&root, open_spec_root(layout).split('/'));
+            open_spec.map(|dir| dir.is_some()).map_err(|barred| barred.step)
         };
         let config = match read_path(&root, &format!("{COMET}/{CONFIG}"), config::LIMIT) {
             Found::Text(text) => config::parse(&text).map(Some).map_err(|error| error.to_string()),
@@ -389,9 +358,7 @@ impl CometProject {
             Ok(Some(config)) => (checked(&root, config.layout, exists), Some(config)),
         };
         let changes = match (&layout.status, &layout.changes_root) {
-            (LayoutStatus::Ready, Some(path)) => {
-                open_folder(&root, &path.split('/').collect::<Vec<_>>()).ok().flatten()
-            }
+            (LayoutStatus::Ready, Some(path)) => bounded::folder(&root, path.split('/')).ok().flatten(),
             _ => None,
         };
         Ok(Self { root, layout, config, note, changes })
@@ -563,15 +530,16 @@ fn checked(
         (true, false) => {}
     }
     let changes = format!("{here}/changes");
-    match open_folder(root, &changes.split('/').collect::<Vec<_>>()) {
+    match bounded::folder(root, changes.split('/')) {
         Ok(Some(_)) => Layout::of(Some(layout), LayoutStatus::Ready, None),
         Ok(None) => {
             let fault =
                 (format!("{changes}/ does not exist"), "`openspec init` makes it; nothing was changed");
             Layout::of(Some(layout), LayoutStatus::Missing, Some(fault))
         }
-        Err(part) => {
-            let fault = (format!("{changes} leads through {part}, which is a link or no folder"), hint);
+        Err(barred) => {
+            let step = barred.step;
+            let fault = (format!("{changes} leads through {step}, which is a link or no folder"), hint);
             Layout::of(Some(layout), LayoutStatus::Escaping, Some(fault))
         }
     }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::bounded;
+
 use super::coordination::{self, Checkpoint};
 use super::delivery::{self, Action, Delivery, DeliveryError, Status};
 use super::design;
@@ -10,7 +12,7 @@ use super::next_action::{self, Design, NextAction, PlanReadiness, Situation};
 use super::plan::{self, PlanReading};
 use super::project::{
     COMET, COORDINATION, ChangeFolder, CometProject, DELIVERY, Found, Layout, PLANS, RECEIPTS, STATE, TASKS,
-    TEXT_LIMIT, TRANSACTION, read_bytes, read_path, read_text,
+    TEXT_LIMIT, TRANSACTION, read_path, read_text,
 };
 pub use super::shown::clean;
 use super::state::{self, ConfigurationReadiness, InvalidField, Phase, State, StateFaults};
@@ -649,7 +651,7 @@ fn read_checkpoint(
     let file = change.file(&format!("{COMET}/{COORDINATION}"));
     let read = match change.comet() {
         Ok(None) => return (None, None),
-        Ok(Some(dir)) => read_bytes(&dir, COORDINATION, coordination::LIMIT),
+        Ok(Some(dir)) => bounded::read(&dir, COORDINATION, coordination::LIMIT),
         Err(why) => Err(why),
     };
     let fault = match read {
@@ -688,7 +690,7 @@ pub fn delivery_files(
     let fail = |why: DeliveryError| (file.clone(), why.to_string());
     let bytes = match change.comet().and_then(|dir| match dir {
         None => Ok(None),
-        Some(dir) => read_bytes(&dir, DELIVERY, delivery::LIMIT),
+        Some(dir) => bounded::read(&dir, DELIVERY, delivery::LIMIT),
     }) {
         Ok(None) => return Ok(DeliveryFiles { delivery: None, invalidated: false }),
         Ok(Some(bytes)) => bytes,
@@ -703,7 +705,7 @@ pub fn delivery_files(
     let name = delivery::receipt_name(&identity);
     let receipt_file = format!("{COMET}/{RECEIPTS}/{name}");
     let receipt = match receipts {
-        Ok(dir) => match read_bytes(&dir, &name, delivery::LIMIT) {
+        Ok(dir) => match bounded::read(&dir, &name, delivery::LIMIT) {
             Ok(None) => None,
             Ok(Some(bytes)) => {
                 Some(delivery::parse_receipt(&bytes).map_err(|why| (receipt_file.clone(), why.to_string()))?)

@@ -5,12 +5,14 @@ use std::io;
 
 use session_state::Dir;
 
+use crate::bounded;
+
 use super::coordination::{self, Checkpoint, CheckpointError};
 use super::lock::{ChangeLock, LockError};
 use super::plan::{self, PlanKind, SyncError};
 use super::project::{
     COMET, COORDINATION, ChangeFolder, CometProject, Found, PROGRESS, STATE, TASKS, TEXT_LIMIT, TRANSACTION,
-    open_parent, read_bytes, read_text,
+    open_parent, read_text,
 };
 use super::state;
 use super::tasks::{self, CompleteError, Task, TasksError};
@@ -259,7 +261,7 @@ fn recorded(change: &ChangeFolder) -> Result<Option<Checkpoint>, WriteFault> {
     let file = || change.file(&format!("{COMET}/{COORDINATION}"));
     let unusable = |why| WriteFault::Unusable { file: file(), why };
     let Some(dir) = change.comet().map_err(unusable)? else { return Ok(None) };
-    match read_bytes(&dir, COORDINATION, coordination::LIMIT) {
+    match bounded::read(&dir, COORDINATION, coordination::LIMIT) {
         Ok(None) => Ok(None),
         Ok(Some(bytes)) => {
             coordination::parse(&bytes).map(Some).map_err(|why| WriteFault::Recorded { file: file(), why })
@@ -287,7 +289,7 @@ pub fn write_checkpoint(
     let (dir, _) = change.dir.make_folder(COMET).map_err(failed(""))?;
     // A link or folder in the place of either is found before one of them is written.
     for name in [COORDINATION, PROGRESS] {
-        read_bytes(&dir, name, TEXT_LIMIT)
+        bounded::read(&dir, name, TEXT_LIMIT)
             .map_err(|why| WriteFault::Unusable { file: change.file(&format!("{COMET}/{name}")), why })?;
     }
     dir.replace(COORDINATION, coordination::to_json(&next).as_bytes(), true).map_err(failed(COORDINATION))?;

@@ -2,7 +2,6 @@
 
 use std::{
     path::Path,
-    process::Command,
     time::{Duration, Instant},
 };
 
@@ -10,6 +9,7 @@ use serde::Serialize;
 
 use super::record::Record;
 use super::shown;
+use crate::git;
 
 /// A branch that lacks this many commits of its base has diverged far: a resumed run would have to be rebased onto a
 /// history its plan never saw. The system names no figure.
@@ -93,22 +93,22 @@ fn is_branch_name(name: &str) -> bool {
         && !name.chars().any(|c| c.is_control() || " ~^:?*[\\".contains(c))
 }
 
-fn compare(git: &Repository<'_>, branch: &str) -> Result<Branch, String> {
+fn compare(repository: &Repository<'_>, branch: &str) -> Result<Branch, String> {
     let reference = format!("refs/heads/{branch}");
-    if git.commit("HEAD")?.is_none() {
+    if repository.commit("HEAD")?.is_none() {
         return Err("the repository has no commit".to_owned());
     }
-    if git.commit(&reference)?.is_none() {
+    if repository.commit(&reference)?.is_none() {
         return Ok(Branch::Missing);
     }
     // The base is not recorded: what the repository has checked out, unless that is the branch itself.
-    let head = git.ask(&["symbolic-ref", "--quiet", "HEAD"])?.unwrap_or_default();
+    let head = repository.ask(&["symbolic-ref", "--quiet", "HEAD"])?.unwrap_or_default();
     let mut base = "HEAD";
     if head.trim() == reference {
         let others = ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"];
         let mut found = None;
         for other in others.into_iter().filter(|other| *other != reference) {
-            if git.commit(other)?.is_some() {
+            if repository.commit(other)?.is_some() {
                 found = Some(other);
                 break;
             }
@@ -117,11 +117,11 @@ fn compare(git: &Repository<'_>, branch: &str) -> Result<Branch, String> {
     }
     let name = if base == "HEAD" { head.trim().trim_start_matches("refs/heads/") } else { base };
     let name = if name.is_empty() { "HEAD".to_owned() } else { shown::line(name, 60) };
-    if git.ask(&["merge-base", base, &reference])?.is_none() {
+    if repository.ask(&["merge-base", base, &reference])?.is_none() {
         return Ok(Branch::Unrelated { base: name });
     }
     let range = format!("{base}...{reference}");
-    let counts = git.ask(&["rev-list", "--left-right", "--count", &range, "--"])?.unwrap_or_default();
+    let counts = repository.ask(&["rev-list", "--left-right", "--count", &range, "--"])?.unwrap_or_default();
     let mut counts = counts.split_whitespace().map(str::parse);
     match (counts.next(), counts.next()) {
         (Some(Ok(behind)), Some(Ok(ahead))) => Ok(Branch::Counted { base: name, behind, ahead }),
@@ -145,26 +145,7 @@ impl Repository<'_> {
         if left.is_zero() {
             return Err("the time for git was spent on other runs".to_owned());
         }
-        let mut git = Command::new("git");
-        git.arg("-C").arg(self.path);
-        // Nothing a repository brings along is started, fetched, refreshed or locked.
-        git.args(["--no-optional-locks", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null"]);
-        for name in [
-            "GIT_DIR",
-            "GIT_WORK_TREE",
-            "GIT_INDEX_FILE",
-            "GIT_COMMON_DIR",
-            "GIT_OBJECT_DIRECTORY",
-            "GIT_TRACE",
-        ] {
-            git.env_remove(name);
-        }
-        git.env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_NO_LAZY_FETCH", "1")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("LC_ALL", "C");
-        git.args(arguments);
-        let answer = bounded_command::run(&mut git, left).map_err(|error| format!("git {error}"))?;
+        let answer = git::ask(self.path, arguments, left).map_err(|error| format!("git {error}"))?;
         match answer.status.code() {
             Some(0) => Ok(Some(String::from_utf8_lossy(&answer.stdout).into_owned())),
             Some(1) => Ok(None),

@@ -7,7 +7,9 @@ use serde_json::Value;
 use session_state::{Dir, FileKind};
 
 use super::record::Record;
-use super::registry::{PROGRESS, RECORD, Run, is_key, is_no_state, read_from};
+use crate::bounded::is_residue;
+
+use super::registry::{PROGRESS, RECORD, Run, is_key, read_from};
 use super::{shown, withheld};
 
 /// The end of a file that is shown, in bytes (FORMATS 7).
@@ -156,7 +158,7 @@ pub fn of(run: &Run, record: &Record) -> Evidence {
 fn find_logs(dir: &Dir, prefix: &str, depth: usize, names_left: &mut usize, found: &mut Vec<String>) {
     let names = dir.names(*names_left);
     *names_left = names_left.saturating_sub(names.len());
-    for name in names.iter().filter(|name| !is_no_state(name)) {
+    for name in names.iter().filter(|name| !is_residue(name)) {
         let path = format!("{prefix}{name}");
         if name.to_ascii_lowercase().ends_with(".log") || (prefix.is_empty() && name == WRITES) {
             found.push(path);
@@ -246,7 +248,7 @@ impl Gather {
         }
         let Ok(dir) = run.dir.folder(REPAIRS).and_then(|repairs| repairs.folder(id)) else { return repair };
         let mut names = dir.names(MAX_FILES);
-        names.retain(|name| !is_no_state(name) && !withheld::is_withheld(name));
+        names.retain(|name| !is_residue(name) && !withheld::is_withheld(name));
         names.sort();
         for name in names {
             let path = format!("{REPAIRS}/{id}/{name}");

@@ -12,6 +12,7 @@ use session_state::{Dir, FileKind, FileStat};
 use super::progress::{self, Progress};
 use super::record::{self, NoRecord, Record, Stage};
 use super::shown;
+use crate::bounded::is_residue;
 
 pub use session_state::layout::RUN_RECORD as RECORD;
 use session_state::layout::RUN_WORKSPACES as WORKSPACES;
@@ -222,7 +223,7 @@ impl Registry {
         overview.cut = names.len() >= MAX_NAMES;
         names.sort();
         for name in names.iter().filter(|name| workspace.is_none_or(|wanted| wanted == name.as_str())) {
-            if is_no_state(name) {
+            if is_residue(name) {
                 continue;
             }
             match root.stat(name).map(|stat| stat.kind) {
@@ -250,7 +251,7 @@ fn visit_workspace(
     overview: &mut Overview,
     each: &mut impl FnMut(Run),
 ) {
-    for name in dir.names(64).iter().filter(|name| !is_no_state(name)) {
+    for name in dir.names(64).iter().filter(|name| !is_residue(name)) {
         if Stage::of(name).is_none() && dir.stat(name).is_some_and(|stat| stat.kind == FileKind::Folder) {
             overview.problem(&[workspace, name], "is no stage that is known: left alone");
         }
@@ -266,7 +267,7 @@ fn visit_workspace(
         };
         let mut keys = folder.names(MAX_NAMES);
         overview.cut |= keys.len() >= MAX_NAMES;
-        keys.retain(|key| !is_no_state(key));
+        keys.retain(|key| !is_residue(key));
         if !stages.contains(&stage) {
             overview.not_read += keys.len();
             continue;
@@ -309,11 +310,6 @@ fn twin(workspace: &Dir, stage: Stage, key: &str) -> Option<Stage> {
     }
     let there = |stage: &Stage| workspace.folder(stage.word()).is_ok_and(|folder| folder.has(key));
     [Stage::Queued, Stage::Running].into_iter().find(there)
-}
-
-/// Left-over temporary files and hidden ones are no state (FORMATS 1.3).
-pub(crate) fn is_no_state(name: &str) -> bool {
-    name.starts_with('.') || name.ends_with(".tmp") || name.contains(".corrupted")
 }
 
 fn read(workspace: String, stage: Stage, key: String, dir: Dir, twin: Option<Stage>) -> Run {

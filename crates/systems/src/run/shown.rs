@@ -1,24 +1,12 @@
 //! Text of others as it may be shown: without secrets, escapes and control characters.
 
-use std::borrow::Cow;
-
 use rules::text;
+pub(crate) use rules::text::safe_line as line;
 
 /// Blanks kept at the beginning of a line.
 const MAX_INDENT: usize = 40;
 /// Characters of one line of a file.
 const MAX_LINE: usize = 4_000;
-
-/// One line of at most `max` characters.
-pub(crate) fn line(outside: &str, max: usize) -> String {
-    // Escapes go first (one may stand inside a secret), the cut comes last (half a secret is not recognised).
-    let clean = text::one_line(outside, usize::MAX);
-    match text::redact(&clean) {
-        // Nothing was taken out and nothing is to be cut: it is as it should be.
-        Cow::Borrowed(_) if clean.len() <= max => clean,
-        redacted => text::one_line(&redacted, max),
-    }
-}
 
 /// Several lines, their indentation kept.
 pub(crate) fn block(outside: &str) -> String {

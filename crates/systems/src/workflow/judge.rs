@@ -26,19 +26,12 @@ const TEXT_CHARS: usize = 300;
 /// Reasons of one gate that are shown.
 const MAX_ERRORS: usize = 5;
 
-/// Returns outside text as one safe line.
-fn shown(text: &str, max_chars: usize) -> String {
-    // Escapes go first (one may stand inside a secret), the cut comes last (half a secret is not recognised).
-    let clean = text::one_line(text, usize::MAX);
-    text::one_line(&text::redact(&clean), max_chars)
-}
-
 fn name(text: &str) -> String {
-    shown(text, NAME_CHARS)
+    text::safe_line(text, NAME_CHARS)
 }
 
 fn sentence(text: &str) -> String {
-    shown(text, TEXT_CHARS)
+    text::safe_line(text, TEXT_CHARS)
 }
 
 fn names(texts: &[String]) -> Vec<String> {

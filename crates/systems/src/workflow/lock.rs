@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use session_state::{Dir, FileStat};
 
+use crate::file_lock::lock_until;
+
 /// How long the lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// A lock, released with it.
 #[derive(Debug)]
@@ -22,19 +23,14 @@ impl FileLock {
         loop {
             let before = dir.stat(name);
             let file = dir.open_file(name)?;
-            // By full path: std has inherent methods of the same names.
-            match fs2::FileExt::try_lock_exclusive(&file) {
-                Ok(()) => match dir.stat(name) {
-                    // Whoever held the lock has put another file in its place: that one is to be locked.
-                    Some(stat) if before.is_some_and(|before| same_file(before, stat)) => {
-                        return Ok((Self(file), stat));
-                    }
-                    _ if Instant::now() >= until => return Err(io::ErrorKind::TimedOut.into()),
-                    _ => {}
-                },
-                Err(error) if error.kind() != fs2::lock_contended_error().kind() => return Err(error),
-                Err(_) if Instant::now() >= until => return Err(io::ErrorKind::TimedOut.into()),
-                Err(_) => std::thread::sleep(PAUSE),
+            lock_until(&file, until)?;
+            match dir.stat(name) {
+                // Whoever held the lock has put another file in its place: that one is to be locked.
+                Some(stat) if before.is_some_and(|before| same_file(before, stat)) => {
+                    return Ok((Self(file), stat));
+                }
+                _ if Instant::now() >= until => return Err(io::ErrorKind::TimedOut.into()),
+                _ => {}
             }
         }
     }

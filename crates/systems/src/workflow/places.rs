@@ -91,11 +91,6 @@ pub(crate) fn is_id(id: &str) -> bool {
     session_state::file_name(id) == id
 }
 
-/// Returns whether a name is that of a file left over from writing another, or one that is never shown in a folder.
-pub(crate) fn is_residue(name: &str) -> bool {
-    name.starts_with('.') || name.ends_with(".tmp") || name.contains(".corrupted")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,15 +117,5 @@ mod tests {
         for bad in ["", ".", "..", "../x", "a/b", "a\\b", "a\0", ".hidden", "a b", "CON"] {
             assert!(!is_id(bad), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn residue_is_no_state() {
-        for name in
-            ["03-qa.json.123.1772440000.tmp", "03-qa.json.tmp", "run.json.corrupted.0a1b2c3d", ".gitkeep"]
-        {
-            assert!(is_residue(name), "{name}");
-        }
-        assert!(!is_residue("03-qa.json"));
     }
 }

@@ -15,7 +15,8 @@ use super::registry::{self, Entry};
 use super::run::{self, Run};
 use super::state::{DamagedFile, Warning};
 use super::step::Step;
-use super::tree::{self, Located, Tree};
+use super::tree::{Located, STATE_LIMIT, Tree};
+use crate::bounded;
 
 /// Names looked at in one folder.
 const MAX_NAMES: usize = 20_000;
@@ -165,14 +166,14 @@ impl Material {
         names.sort_unstable();
         for name in names {
             let path = format!("{folder}/{name}");
-            if places::is_residue(&name) {
+            if bounded::is_residue(&name) {
                 continue;
             }
             if !name.ends_with(".json") {
                 self.ignore(path);
                 continue;
             }
-            let bytes = match tree::read(&dir, &name) {
+            let bytes = match bounded::read(&dir, &name, STATE_LIMIT) {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => continue,
                 Err(why) => {

@@ -8,6 +8,8 @@ use std::rc::Rc;
 
 use session_state::{Dir, FileKind, FileStat};
 
+use crate::bounded::{self, failure};
+
 /// A state file larger than this is none, in bytes.
 pub(crate) const STATE_LIMIT: usize = 4 * 1024 * 1024;
 
@@ -50,18 +52,8 @@ impl Tree {
     /// Opens a folder by its path from the root, `/` between its parts. `Ok(None)`: there is none. An error says, in
     /// words that stand after the path, why it was not opened.
     pub(crate) fn folder(&self, path: &str) -> Result<Option<Dir>, String> {
-        let mut parts = path.split('/').filter(|part| !part.is_empty());
-        let Some(first) = parts.next() else {
-            return Dir::open(self.root.path()).map(Some).map_err(|error| failure(&error));
-        };
-        let Some(mut dir) = subfolder(&self.root, first)? else { return Ok(None) };
-        for part in parts {
-            match subfolder(&dir, part)? {
-                Some(inner) => dir = inner,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(dir))
+        let steps = path.split('/').filter(|part| !part.is_empty());
+        bounded::folder(&self.root, steps).map_err(|barred| barred.why)
     }
 
     /// Opens a folder by its path from the root, made where it is missing.
@@ -77,7 +69,7 @@ impl Tree {
     pub(crate) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, String> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         match self.folder(folder)? {
-            Some(dir) => read(&dir, name),
+            Some(dir) => bounded::read(&dir, name, STATE_LIMIT),
             None => Ok(None),
         }
     }
@@ -180,38 +172,6 @@ fn joined(base: &str, path: &Path) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-fn subfolder(dir: &Dir, name: &str) -> Result<Option<Dir>, String> {
-    match dir.folder(name) {
-        Ok(inner) => Ok(Some(inner)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(match dir.stat(name).map(|stat| stat.kind) {
-            Some(FileKind::Link) => "is a link, which is not followed".to_owned(),
-            Some(FileKind::File | FileKind::Special) => "is no folder".to_owned(),
-            _ => failure(&error),
-        }),
-    }
-}
-
-/// Reads a state file. `Ok(None)`: there is none. An error says, in words that stand after the name, why not.
-pub(crate) fn read(dir: &Dir, name: &str) -> Result<Option<Vec<u8>>, String> {
-    match dir.read(name, STATE_LIMIT) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            Err(format!("is larger than {} MiB", STATE_LIMIT / 1024 / 1024))
-        }
-        Err(error) => Err(match dir.stat(name).map(|stat| stat.kind) {
-            Some(FileKind::Link) => "is a link, which is not followed".to_owned(),
-            Some(FileKind::Folder | FileKind::Special) => "is no ordinary file".to_owned(),
-            _ => failure(&error),
-        }),
-    }
-}
-
-fn failure(error: &io::Error) -> String {
-    format!("cannot be read ({})", error.kind())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,9 +244,9 @@ mod tests {
         let dir = Dir::open(top.path()).unwrap();
         for (size, fits) in [(STATE_LIMIT - 1, true), (STATE_LIMIT, true), (STATE_LIMIT + 1, false)] {
             fs::write(top.path().join("x"), vec![b' '; size]).unwrap();
-            assert_eq!(read(&dir, "x").is_ok(), fits, "{size}");
+            assert_eq!(bounded::read(&dir, "x", STATE_LIMIT).is_ok(), fits, "{size}");
         }
-        assert_eq!(read(&dir, "none"), Ok(None));
+        assert_eq!(bounded::read(&dir, "none", STATE_LIMIT), Ok(None));
     }
 
     proptest! {

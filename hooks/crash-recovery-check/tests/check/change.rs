@@ -45,6 +45,16 @@ fn an_open_change_is_told_once_until_it_changes() {
 }
 
 #[test]
+fn what_a_session_that_was_cut_off_was_told_is_told_to_the_next() {
+    let world = project();
+    world.session("dead", &ended_process(), &[asked("Go"), called("t", "Bash", &json!({"command": "make"}))]);
+    assert!(world.start("dead").unwrap().contains("sort-labels"));
+    let said = world.start(ME).unwrap();
+    assert!(said.contains("session dead") && said.contains("change sort-labels is open"), "{said}");
+    assert_eq!(world.start("next"), None, "who was told lives, as far as anybody knows");
+}
+
+#[test]
 fn beside_the_longest_session_it_keeps_its_place() {
     let world = project();
     let long = "x".repeat(400);
