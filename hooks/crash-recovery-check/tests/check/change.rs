@@ -88,7 +88,8 @@ fn of_several_the_last_written_is_named() {
 
 #[test]
 fn silence_where_it_is_not_sure() {
-    let silent: [(&str, &dyn Fn(&World)); 8] = [
+    type Change<'c> = &'c dyn Fn(&World);
+    let silent: [(&str, Change<'_>); 8] = [
         ("turned off", &|world| {
             world.write(
                 ".comet/config.yaml",
