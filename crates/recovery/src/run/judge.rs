@@ -15,8 +15,9 @@ use crate::{exit_status::ExitStatus, printer::Printer};
 
 /// Judgements for people; the JSON has all.
 const MAX_SHOWN: usize = 40;
-/// Runs that are read and not judged yet: each holds its folder open.
-const MAX_WAITING: usize = 64;
+/// Runs handed on at once: waking the other thread costs more than a run. Each holds its folder open until it is judged,
+/// and three batches may be on their way.
+const BATCH: usize = 32;
 
 /// Say what to do about a failed run: recover, launch fresh, defer, or report only
 ///
@@ -106,11 +107,11 @@ fn judge_all(
     workspace: Option<&str>,
     mut pass: Pass,
 ) -> (Vec<Judgement>, Vec<String>, Overview) {
-    let (sender, waiting) = mpsc::sync_channel::<Run>(MAX_WAITING);
+    let (sender, waiting) = mpsc::sync_channel::<Vec<Run>>(1);
     thread::scope(|scope| {
         let judging = scope.spawn(move || {
             let (mut judgements, mut judged) = (Vec::new(), Vec::new());
-            for run in waiting {
+            for run in waiting.into_iter().flatten() {
                 judgements.push(pass.judge(&run));
                 if run.record.is_err() || run.mismatch().is_some() {
                     judged.push(run.path());
@@ -118,10 +119,16 @@ fn judge_all(
             }
             (judgements, judged)
         });
-        let overview = registry.visit(workspace, &[Stage::Error], move |run| {
-            // Nobody listens only after a panic, which goes on below.
-            let _ = sender.send(run);
+        let mut batch = Vec::with_capacity(BATCH);
+        let overview = registry.visit(workspace, &[Stage::Error], |run| {
+            batch.push(run);
+            if batch.len() == BATCH {
+                // Nobody listens only after a panic, which goes on below.
+                let _ = sender.send(std::mem::take(&mut batch));
+            }
         });
+        let _ = sender.send(batch);
+        drop(sender);
         let (judgements, judged) = judging.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (judgements, judged, overview)
     })

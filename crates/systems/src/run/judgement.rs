@@ -3,6 +3,8 @@
 //! Pure: everything that was looked at is in the [`Case`]. The rows are those of FORMATS 7, the first that applies
 //! decides. A target is never made up: what the record does not name is not recovered.
 
+use std::cell::LazyCell;
+
 use rules::text;
 use serde::Serialize;
 
@@ -567,7 +569,8 @@ fn evidence(case: &Case<'_>) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push(Fact { name, value });
     let Ok(record) = case.record else { return facts };
-    let withheld = withheld::Values::of(record);
+    // Most records have no text that these could stand in.
+    let withheld = LazyCell::new(|| withheld::Values::of(record));
     if let Some(error) = &record.error {
         fact("error", text::quoted(&withheld.out_of(error.clone()), 160));
     }
