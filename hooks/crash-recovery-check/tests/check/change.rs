@@ -88,8 +88,8 @@ fn of_several_the_last_written_is_named() {
 
 #[test]
 fn silence_where_it_is_not_sure() {
-    type Change<'c> = &'c dyn Fn(&World);
-    let silent: [(&str, Change<'_>); 8] = [
+    type Spoil<'a> = &'a dyn Fn(&World);
+    let silent: [(&str, Spoil<'_>); 8] = [
         ("turned off", &|world| {
             world.write(
                 ".comet/config.yaml",
