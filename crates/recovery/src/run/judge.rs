@@ -80,7 +80,14 @@ pub(super) fn run(
             _ => ExitStatus::Success,
         });
     }
-    let (mut judgements, judged, overview) = judge_all(registry, arguments.workspace.as_deref(), pass);
+    let mut judgements = Vec::new();
+    let mut judged = Vec::new();
+    let overview = registry.visit(arguments.workspace.as_deref(), &[Stage::Error], |run| {
+        judgements.push(if arguments.json { pass.judge(&run) } else { pass.judge_briefly(&run) });
+        if run.record.is_err() || run.mismatch().is_some() {
+            judged.push(run.path());
+        }
+    });
     // What has a judgement is not listed a second time.
     let mut problems = overview.problems;
     problems.retain(|problem| {

@@ -199,6 +199,12 @@ impl Verdict {
 /// Judges a run.
 #[must_use]
 pub fn judge(case: &Case<'_>) -> Judgement {
+    Judgement { evidence: evidence(case), not_known: not_known(case), ..judge_briefly(case) }
+}
+
+/// The same without the evidence, for an overview that does not show it.
+#[must_use]
+pub fn judge_briefly(case: &Case<'_>) -> Judgement {
     let verdict = verdict(case);
     let record = case.record.ok();
     let mut judgement = Judgement {
@@ -212,8 +218,8 @@ pub fn judge(case: &Case<'_>) -> Judgement {
         strong: verdict.row == Row::Interrupted,
         reason: verdict.reason,
         prerequisite: verdict.prerequisite,
-        evidence: evidence(case),
-        not_known: not_known(case),
+        evidence: Vec::new(),
+        not_known: Vec::new(),
         command: None,
         before: Vec::new(),
         after: Vec::new(),

@@ -67,10 +67,19 @@ impl Pass {
 
     /// Judges one run.
     pub fn judge(&mut self, run: &Run) -> Judgement {
+        self.judge_as(run, judgement::judge)
+    }
+
+    /// Judges one run without gathering the evidence: among ten thousand that costs more than to decide.
+    pub fn judge_briefly(&mut self, run: &Run) -> Judgement {
+        self.judge_as(run, judgement::judge_briefly)
+    }
+
+    fn judge_as(&mut self, run: &Run, judge: fn(&Case<'_>) -> Judgement) -> Judgement {
         let claimed = claim::of(run);
         let mismatch = run.mismatch();
         let Ok(record) = &run.record else {
-            return judgement::judge(&Case { mismatch: mismatch.as_deref(), ..bare(run, &claimed) });
+            return judge(&Case { mismatch: mismatch.as_deref(), ..bare(run, &claimed) });
         };
         let process = process::of(record, run.written_s());
         // Only a run that failed is worth a look at anything around it.
@@ -102,10 +111,10 @@ impl Pass {
             ..bare(run, &claimed)
         };
         if !judgement::needs_branch(&case) {
-            return judgement::judge(&case);
+            return judge(&case);
         }
         let branch: Branch = branch::of(record, here, self.deadline);
-        judgement::judge(&Case { branch: Some(&branch), ..case })
+        judge(&Case { branch: Some(&branch), ..case })
     }
 }
 

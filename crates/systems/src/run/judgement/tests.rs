@@ -69,8 +69,13 @@ impl Given {
         self
     }
 
+    /// Judges it both ways, which differ in nothing but the evidence.
     fn judge(&self) -> Judgement {
-        self.look(judge)
+        let full = self.look(judge);
+        let briefly = Judgement { evidence: Vec::new(), not_known: Vec::new(), ..full.clone() };
+        assert_eq!(self.look(judge_briefly), briefly);
+        assert!(!full.evidence.is_empty());
+        full
     }
 
     fn look<T>(&self, at: impl FnOnce(&Case<'_>) -> T) -> T {
