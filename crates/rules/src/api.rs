@@ -91,11 +91,6 @@ impl ApiClass {
         Self::ALL.into_iter().find(|class| class.key() == key)
     }
 
-    /// Returns whether turns of this class, in a row, speak for another model: overload and server errors only.
-    pub fn counts_toward_model_advice(self) -> bool {
-        matches!(self, Self::Overload | Self::Server)
-    }
-
     /// Returns whether trying again cannot help until a person acts.
     pub fn is_permanent(self) -> bool {
         matches!(self, Self::Auth | Self::Billing | Self::ModelNotFound | Self::TooLong)

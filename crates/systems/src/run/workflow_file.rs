@@ -28,14 +28,6 @@ pub enum WorkflowFile {
     },
 }
 
-impl WorkflowFile {
-    /// Whether a fresh launch would find it.
-    #[must_use]
-    pub const fn is_present(&self) -> bool {
-        matches!(self, Self::Present { .. })
-    }
-}
-
 /// Looks for the file the record names, and for the job in it; `repository_is_here` as the pass found it.
 #[must_use]
 pub fn of(record: &Record, job: Option<&str>, repository_is_here: bool) -> WorkflowFile {
