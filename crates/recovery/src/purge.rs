@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use session_state::{Dir, handoff, layout, retention};
+use session_state::{Dir, Project, env, handoff, layout, registry, retention};
 
 use crate::{
     backup, binaries,
@@ -39,6 +39,15 @@ pub(crate) fn state(scope: &Scope, moved: Option<&Path>, printer: &Printer) {
     printer.line(format_args!("Records of {sessions} sessions removed from {}.", state.display()));
     for (path, why) in kept {
         printer.line(format_args!("kept: {} ({why})", path.display()));
+    }
+}
+
+/// Takes the project out of those that are watched.
+pub(crate) fn registration(scope: &Scope, environment: &Environment) {
+    if let Scope::Project(root) = scope {
+        let moved = environment.variables.path(env::RECOVERY_STATE_DIR);
+        let project = Project { root: root.clone(), state: moved.unwrap_or_else(|| root.clone()) };
+        registry::forget(&environment.variables, &project);
     }
 }
 

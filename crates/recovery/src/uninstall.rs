@@ -79,6 +79,7 @@ pub(crate) fn run(
     }
     if arguments.purge {
         purge::state(&scope, environment.variables.path(env::RECOVERY_STATE_DIR).as_deref(), printer);
+        purge::registration(&scope, environment);
         purge::programs(&bin_dirs, &scope, environment, printer);
     } else if let Scope::Project(_) = scope {
         printer.line(format_args!(

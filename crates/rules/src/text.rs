@@ -245,7 +245,10 @@ fn known_shape(text: &str, at: usize) -> Option<usize> {
         let parts: Vec<&str> = rest[..end].split('.').collect();
         return (parts.len() >= 3 && parts[0].len() >= 10 && parts[1].len() >= 4).then_some(at + end);
     }
-    let (prefix, least) = KEY_SHAPES.into_iter().find(|(prefix, _)| rest.starts_with(prefix))?;
+    // One byte rules out nearly all of them, at every word of a text.
+    let first = rest.as_bytes().first();
+    let mut shapes = KEY_SHAPES.into_iter().filter(|(prefix, _)| prefix.as_bytes().first() == first);
+    let (prefix, least) = shapes.find(|(prefix, _)| rest.starts_with(prefix))?;
     let end = token_end(rest, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
     let end = rest[..end].trim_end_matches(['.', '-']).len();
     let body = &rest[prefix.len().min(end)..end];

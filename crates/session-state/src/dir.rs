@@ -102,18 +102,24 @@ impl Dir {
 
     /// Opens an ordinary file for reading. Links and special files are errors; a pipe does not block.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
+        Ok(self.open_sized(name)?.0)
+    }
+
+    /// The same, with its size in bytes.
+    fn open_sized(&self, name: &str) -> io::Result<(File, u64)> {
         let file = self.handle.open_file(name)?;
-        if !file.metadata()?.is_file() {
+        let found = file.metadata()?;
+        if !found.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not an ordinary file"));
         }
-        Ok(file)
+        Ok((file, found.len()))
     }
 
     /// Reads an ordinary file of at most `limit` bytes; a larger one is an error.
     pub fn read(&self, name: &str, limit: usize) -> io::Result<Vec<u8>> {
-        let file = self.open_file(name)?;
+        let (file, size) = self.open_sized(name)?;
         // With room for all of it and one byte more, it is one call and one that says there is no more.
-        let size = usize::try_from(file.metadata()?.len()).unwrap_or(limit);
+        let size = usize::try_from(size).unwrap_or(limit);
         let mut bytes = Vec::with_capacity(size.min(limit) + 1);
         file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
         if bytes.len() > limit {

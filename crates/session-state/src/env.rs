@@ -23,6 +23,8 @@ pub const CLAUDE_CODE_ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";
 pub const HOME: &str = "HOME";
 /// Folders that are searched for programs.
 pub const PATH: &str = "PATH";
+/// Which diagnostics the watcher prints.
+pub const RUST_LOG: &str = "RUST_LOG";
 /// Socket, pid and session of the tmux server around us.
 pub const TMUX: &str = "TMUX";
 /// Pane of the client.

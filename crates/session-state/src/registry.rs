@@ -34,7 +34,7 @@ pub fn note(env: &Env, project: &Project) -> io::Result<()> {
     let (Some(root), Some(state)) = (project.root.to_str(), project.state.to_str()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let name = format!("{}.json", hash_name(&[root, state].join("\0")));
+    let name = name_of(root, state);
     let known = |projects: Dir| projects.has(&name);
     if Dir::open(&folder).and_then(|dir| dir.folder(PROJECTS)).is_ok_and(known) {
         return Ok(());
@@ -44,6 +44,24 @@ pub fn note(env: &Env, project: &Project) -> io::Result<()> {
     let bytes =
         serde_json::to_vec(&Known { root: project.root.clone(), state: moved }).map_err(io::Error::other)?;
     projects.replace(&name, &bytes, false)
+}
+
+/// Forgets a project; what is empty after it goes too. Nothing happens where it was not known.
+pub fn forget(env: &Env, project: &Project) {
+    let Some(folder) = env.user_state_dir() else { return };
+    let (Some(root), Some(state)) = (project.root.to_str(), project.state.to_str()) else { return };
+    let Ok(dir) = Dir::open(&folder) else { return };
+    if let Ok(projects) = dir.folder(PROJECTS) {
+        let _ = projects.remove_file(&name_of(root, state));
+    }
+    // Only if empty: other projects, and what the watcher remembers, stay.
+    if dir.remove_folder(PROJECTS).is_ok() {
+        let _ = std::fs::remove_dir(&folder);
+    }
+}
+
+fn name_of(root: &str, state: &str) -> String {
+    format!("{}.json", hash_name(&[root, state].join("\0")))
 }
 
 /// Reads the known projects, at most `limit`; those whose folder is gone are left out.
@@ -85,8 +103,13 @@ mod tests {
         let mut wanted = [plain.state, moved.state];
         wanted.sort();
         assert_eq!(states, wanted);
+        let moved = Project { root: root.clone(), state: top.path().join("state") };
+        forget(&env, &moved);
+        assert_eq!(all(&env, 10).len(), 1);
         std::fs::remove_dir(&root).unwrap();
         assert!(all(&env, 10).is_empty());
+        forget(&env, &Project { root: root.clone(), state: root });
+        assert!(!env.user_state_dir().unwrap().exists(), "nothing of ours is left");
     }
 
     #[test]

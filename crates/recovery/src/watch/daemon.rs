@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use session_state::{Now, Project};
+use session_state::{Now, Project, env};
 use signal_hook::{consts, iterator::Signals};
 use watcher::{
     Machine, Settings, Ticked, Watcher, Which,
@@ -41,7 +41,7 @@ pub(super) fn run(
     if options.detached {
         platform::leave_terminal().context("cannot leave the terminal")?;
     }
-    follow_log();
+    follow_log(environment);
     let stop = stop_on_signals().context("cannot listen to signals")?;
     // A dry run looks beside the real one, and makes no folder.
     let (folder, instance) = if options.dry_run {
@@ -147,10 +147,10 @@ fn stop_on_signals() -> std::io::Result<Receiver<()>> {
 }
 
 /// Diagnostics on standard error: warnings, or what `RUST_LOG` asks for.
-fn follow_log() {
+fn follow_log(environment: &Environment) {
     let filter = tracing_subscriber::EnvFilter::builder()
         .with_default_directive(tracing_subscriber::filter::LevelFilter::WARN.into())
-        .from_env_lossy();
+        .parse_lossy(environment.variables.text(env::RUST_LOG).unwrap_or_default());
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // A second verb in one process would be the only way to fail.
     let _ = subscriber.try_init();
